@@ -1,4 +1,4 @@
-// Accesses: what rights let a key read and write.
+// Makes accesses from rights: what a key may read and write.
 import { shapeOfGuard } from '../compile/guard.ts'
 import type {
   Access,
@@ -27,7 +27,7 @@ import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperti
  */
 export type FindRights = (collection: Collection, verb: Verb) => readonly Right[]
 
-/** Returns the filters that the rows of a right match, with the filters of its named view. */
+/** Returns the filters that the rows of a right match, including the filters of its named view. */
 export function rowFiltersOf({ collection, filters }: Right): readonly Filter[] {
   return [...filtersOf(collection), ...filters]
 }
@@ -36,8 +36,8 @@ export function rowFiltersOf({ collection, filters }: Right): readonly Filter[] 
 const writableOf = memoize(({ properties }: Entity): ReadonlySet<Property> => new Set(properties.filter((one) => one.writable)))
 
 /**
- * Returns the view of a right to read. If neither this right nor the rights to entities that its references lead to narrow
- * anything, it is the view of the whole entity.
+ * Returns the view of a right to read. It is the view of the whole entity if no right hides anything: neither this right, nor the
+ * rights to entities to which references lead.
  */
 export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View {
   const { collection, filters, properties } = right
@@ -73,18 +73,18 @@ export function hasSameFields({ collection, properties: one }: Right, { properti
 }
 
 /**
- * Maximum views that are kept for one right. A view also depends on the rights to entities that its references lead to, and those
- * come and go while this right stays.
+ * Maximum views that are kept for one right. A view also depends on the rights to entities to which references lead, and these
+ * rights may change while this right stays the same.
  */
 const VIEWS_MAX = 100
 
 /**
- * Returns the views of a right, by the texts of the rights to entities that its references lead to. Keys with the same texts
- * share a view.
+ * Returns the cache of the views of a right, by the texts of the rights to entities to which references lead. Keys with the same
+ * texts share a view.
  */
 const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
-/** Returns whether a right is to all rows and properties of an entity. */
+/** Returns whether a right covers all rows and properties of an entity. */
 function isOfWhole({ collection, filters, properties }: Right): boolean {
   if (isNamedView(collection) || filters.length > 0) return false
   return properties === null || properties.length === collection.properties.length
@@ -92,7 +92,7 @@ function isOfWhole({ collection, filters, properties }: Right): boolean {
 
 /**
  * Returns a text that identifies what a right to read shows; '' if it shows all of an entity. The text includes the definition of
- * a named view, because that can change with a restart.
+ * a named view, because the definition can change with a restart.
  */
 function textOfView(right: Right, text = right.text): string {
   if (isOfWhole(right)) return ''
@@ -185,8 +185,8 @@ export function readAccess(collection: Collection, read: View | null): Access {
 }
 
 /**
- * Returns the access that rights give to an entity. `read`: the view of the entity; `entities` and `views`: all of the server, to
- * find those whose rows a reference may name.
+ * Returns the access that rights give to an entity. `read`: the view of the entity; `entities` and `views`: all that the server
+ * has, because references may name rows of them.
  */
 export function accessOf(
   whole: Entity,
@@ -297,8 +297,8 @@ export function settableOf({ collection, properties }: Right): ReadonlySet<Prope
 }
 
 /**
- * Returns the conditions of a row after an update: `becomes`, and the right's filters by other properties that it lets a key set,
- * or by paths that begin with such a property.
+ * Returns the conditions of a row after an update: those of `becomes`, and the right's filters by other properties that the key
+ * may set, or by paths that begin with one of these properties.
  */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []
@@ -327,9 +327,9 @@ interface Settable {
 }
 
 /**
- * Returns, by reference, the filters that the referred row must match: the filters of the rights to read it. A reference that
- * each of the rights sets itself (`fixed`) is left out, since it may name any row. If only some of the rights set the reference,
- * it may also name the row that they set.
+ * Returns, by reference, the filters that the referred row must match: the filters of the rights to read it. A reference whose
+ * value each of the rights sets (`fixed`) is left out, because it may name any row. If only some of the rights set its value, the
+ * reference may also name the row that they set.
  */
 function references(parts: Parts, rights: readonly Settable[]): Guard['references'] {
   const found = new Map<Property, readonly Filter[]>()

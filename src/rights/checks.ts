@@ -114,8 +114,9 @@ function checkUpdate(right: Right) {
 }
 
 /**
- * Returns the property on which a condition depends. For a path it is the path's reference, since the rows to which that leads
- * are already stored. Refuses a property that clients do not write, because its value is known only when the row is stored.
+ * Returns the property on which a condition depends. For a path it is the path's reference, because the rows to which the
+ * reference leads are already stored. Refuses a property that clients do not write, because its value is known only when the row
+ * is stored.
  */
 function checkWritten(right: Right, property: Property, reason: string): Property {
   const written = ownProperty(property)
@@ -123,7 +124,7 @@ function checkWritten(right: Right, property: Property, reason: string): Propert
   return written
 }
 
-/** Returns the properties that clients write, and from which a copied or computed property of the entity itself is made. */
+/** Returns the writable properties from which a copied or computed property of the entity itself is made. */
 function sourcesOf(entity: Entity, property: Property): readonly Property[] {
   const columns = property.writable || property.related ? [] : writableSourcesOf(entity, property)
   return entity.properties.filter(({ column }) => columns.includes(column))
@@ -160,7 +161,7 @@ function checkRules(right: Right, reads: readonly Right[]) {
 }
 
 /**
- * Checks copied properties. A key that may set a reference, and sees the value that is copied along it, can see that value of
+ * Checks copied properties. A key that may set a reference, and sees the value that is copied along it, can learn this value of
  * every row that the reference may name. So the key needs a right to read the other entity or a view of it, and each such right
  * must show the value.
  */
@@ -173,7 +174,7 @@ function checkCopies(right: Right, { possible, certain }: HeldRights, entities: 
     const source = referred?.properties.find(({ column }) => column === reference?.copy?.source)
     if (!copy || !referred || !source || isFixed(property, after)) continue
     const isReader = (other: Right) => other.verb === 'read' && baseOf(other.collection) === referred
-    // Each right to read adds rows that the reference may name; without such a right it may name every row.
+    // Each right to read adds rows that the reference may name. Without such a right, the reference may name every row.
     const mayRead = certain.some(isReader) && possible.filter(isReader).every((reader) => isVisible(reader, source))
     const seen = shownBy(right.collection, copy, entities).find((one) => possible.some((other) => shows(other, one)))
     if (seen === undefined || mayRead) continue
@@ -217,8 +218,8 @@ function checkExpressions(right: Right, reads: readonly Right[], possible: reado
 }
 
 /**
- * Returns the properties of all entities that show a property: the property itself, properties computed from it, and copies of
- * all these.
+ * Returns the properties, in all entities, that reveal a property: the property itself, properties computed from it, and copies
+ * of all these.
  */
 function shownBy(entity: Entity, property: Property, entities: readonly Entity[]): Property[] {
   const found = new Map([[property, entity]])

@@ -35,7 +35,7 @@ const BECOMES = /\s+becomes(?:\s+|$)/
 /** Parameters of lists and summaries that have no meaning in a right. */
 const WITHOUT_MEANING = [...RESERVED_PARAMETERS.filter((name) => name !== 'fields'), ...GROUPING_PARAMETERS, ...AGGREGATES]
 
-/** Function that reads a filter of a right. The roles file has its own, because its operands can be variables. */
+/** Function that reads a filter of a right. The roles file has a function of its own, because operands in it can be variables. */
 export type ReadFilter = typeof parseFilter
 
 /**
@@ -64,7 +64,7 @@ interface Reading {
 export type Fail = (message: string) => never
 
 /**
- * Parses a text with `parse`, and names the text in errors. `what`: name of its form in errors, such as `a right`. @throws
+ * Parses a text with `parse`, and quotes the text in errors. `what`: noun for the text in errors, such as `a right`. @throws
  * RightError
  */
 export function parseText<Parsed extends { readonly text: string }>(

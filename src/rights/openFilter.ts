@@ -12,7 +12,8 @@ export type Variable =
   | { readonly kind: 'today' | 'now'; readonly name: string }
 
 /**
- * A filter whose operand is known only at a request. Then it is bound to values; if that is impossible, its right does not exist.
+ * A filter whose operand is known only at a request. At the request, the filter is bound to values. If that is impossible, the
+ * filter's right does not exist for this request.
  */
 export class OpenFilter implements Filter {
   readonly property: Property
@@ -28,7 +29,7 @@ export class OpenFilter implements Filter {
     if (chain) this.chain = chain
   }
 
-  /** @throws Error at each call, so that no statement can take an open filter for a filter by "no value" */
+  /** @throws Error at each call, so that no statement can mistake an open filter for a filter by "no value" */
   get value(): never {
     throw new Error(`{${this.variable.name}} is not bound`)
   }
