@@ -19,8 +19,8 @@ interface Values {
 /** Reason why a variable has no value, or no value that the property can have: then the right does not exist. */
 export class Missing {
   /**
-   * `told`: the reason in words for the person herself, if her own claim is at fault; it tells nothing else of the roles file.
-   * Null if she is not told a reason.
+   * `told`: the reason in words for the person herself, if her own claim is at fault. It reveals nothing else of the roles file.
+   * Null: the person is told no reason.
    */
   constructor(
     readonly reason: string,
@@ -61,7 +61,7 @@ function bindFilter(filter: OpenFilter, bindings: Bindings): Filter | Missing {
   const operands: string[] = []
   for (const value of found.values) {
     const operand = operandOf(value, property.kind)
-    // Such an operator ignores accents, so a text of nothing but accents leaves nothing to search for.
+    // A folded operator ignores accents, so a text of nothing but accents leaves nothing to search for.
     if (operand === null || (operator.folded && foldText(operand) === ''))
       return unusable(variable, `{${variable.name}} is no value of ${property.name}, which must be ${property.kind.allowed}`)
     operands.push(operand)
@@ -129,8 +129,8 @@ function isScalar(value: unknown): value is Scalar {
 }
 
 /**
- * Returns the value of a claim: `a.b` is the claim with this name, or else `b` in the object `a`. Only properties of the token
- * itself count.
+ * Returns the value of a claim: `a.b` is the claim with this name, or else `b` in the object `a`. Properties that objects inherit
+ * do not count.
  */
 function claimOf(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name]

@@ -54,7 +54,7 @@ function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity
   }
 }
 
-/** Returns whether a right exists whenever the other right exists, because each of its variables then has a value. */
+/** Returns whether a right exists whenever the other right exists: each variable of the right must then have a value. */
 function exists({ filters }: Right, other: Right): boolean {
   const given = [...other.filters, ...(other.becomes ?? [])].filter(isOpen)
   return filters.every((filter) => !isOpen(filter) || isAlwaysBound(filter) || given.some((one) => isBoundWith(filter, one)))

@@ -205,7 +205,7 @@ function keyOf(right: Right): string {
 }
 
 /**
- * Returns the entities that a person cannot read, not even in a view, and could read if the variables of her rights had values.
+ * Returns the entities that a person cannot read, not even in a view, but could read if the variables of her rights had values.
  */
 function unreadOf(outcomes: readonly Outcome[]): Entity[] {
   const reads = outcomes.filter(({ placed }) => placed.right.verb === 'read')

@@ -158,7 +158,7 @@ class Parser {
     return { kind: 'list', list }
   }
 
-  /** Reads the address of a list that is only asked for rows, so that it must not name properties to show. */
+  /** Reads the address of a list of which no properties are shown, so that it must not name any in `fields`. */
   private readList(text: string, scope: Scope, collections: readonly Collection[]): RowList {
     const [right] = parseRight(`read ${text}`, collections, filterReader(scope)) as [Right]
     const { collection: entity, filters, properties } = right
@@ -173,7 +173,7 @@ function isNamed(name: string): (collection: Collection) => boolean {
   return ({ plural }) => plural.toLowerCase() === name.toLowerCase()
 }
 
-/** Refuses two `[]` of one property if one of them has a variable: their values would be united. @throws Refused */
+/** Refuses two filters with `[]` by one property if one of them has a variable: their values would be united. @throws Refused */
 function requireUnmixed(filters: readonly Filter[]) {
   const any = filters.filter(({ operator }) => operator.isAny)
   const mixed = any.find((one) => isOpen(one) && any.some((other) => other !== one && other.property === one.property))

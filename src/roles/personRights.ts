@@ -1,4 +1,4 @@
-// The rights of a person: the rights of all roles that apply to her. Several of them can be to one collection.
+// The rights of a person: the rights of all roles that apply to her. She can have several rights to one collection.
 import { NO_ORIGINS, type Origin, type Right, type Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import { memoize } from '../model/memoize.ts'
@@ -7,7 +7,7 @@ import { noRow } from '../model/query.ts'
 import { signedTextOf } from '../rights/accesses.ts'
 import { NarrowRights } from '../rights/reader.ts'
 
-/** Collections that rights can be to. */
+/** Collections that rights can name. */
 export interface Collections {
   readonly entities: readonly Entity[]
   readonly views: readonly NamedView[]
@@ -52,8 +52,8 @@ export class PersonRights extends NarrowRights {
   }
 
   /**
-   * Returns the rights that `find` returns, with one exception. A person without a right to read an entity may refer to every row
-   * of the entity. If she only lacks the value of a variable for that right, the right must not have that effect, so it admits no
+   * Returns the rights that `find` returns, except to read an entity in `unread`. Without a right to read an entity, a person may
+   * refer to all of its rows. If she lacks only the value of a variable, she must not gain this, so she gets a right to read no
    * row.
    */
   protected override findReferable(collection: Collection, verb: Verb): readonly Right[] {
@@ -69,7 +69,7 @@ export class PersonRights extends NarrowRights {
   }
 }
 
-/** Returns a right to read an entity that no row matches. */
+/** Returns a right to read no row of an entity. */
 const noneOf = memoize((entity: Entity): Right => {
   const text = `read ${entity.plural}?Id=0`
   return { verb: 'read', collection: entity, filters: [noRow(entity)], properties: null, becomes: null, text }

@@ -61,7 +61,7 @@ export function readVariable(name: string, { me, claimsRefusal, ownRefusal }: Sc
   const refusal = isOwn ? ownRefusal : claimsRefusal
   if (refusal !== null) throw new Refused(`{${excerpt(name, 60)}} has no value here: ${refusal}`)
   if (!isOwn) return { kind: 'claim', name }
-  // The line "me" has a fault. If the variable is read as a claim, it can have any value, and the rest of its line can be
+  // The line "me" has a fault. The variable is read as a claim, which can have any value, so that the rest of its line can be
   // checked.
   if (me === null) return { kind: 'claim', name }
   if (lower === 'me') throw new Refused(`{me} is a row: write {me.Id}, or another property of ${me.plural}.`)
