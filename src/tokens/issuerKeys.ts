@@ -1,5 +1,5 @@
-// The keys of an issuer and its addresses for sign-in, kept current. While the issuer cannot be read, those of the last good
-// reading stay in use.
+// Keeps the keys of an issuer, and its addresses for sign-in, current. While the issuer cannot be read, the keys and addresses of
+// the last good reading stay in use.
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { errorOf } from '../errors.ts'
 import type { SignInEndpoints } from '../model/signIn.ts'
@@ -11,8 +11,8 @@ const ASK_EVERY_MS = 30_000
 /** Age at which keys are read again, so that a key that the issuer has withdrawn is no longer accepted. */
 const RENEW_MS = 300_000
 /**
- * Interval of the timer, as a multiple of `ASK_EVERY_MS`: a request that comes a moment too early is skipped, and the next one
- * comes an interval later.
+ * Interval of the timer, as a multiple of `ASK_EVERY_MS`. It is more than 1, because a request that comes too early by a moment
+ * would be skipped.
  */
 const TIMER_RATIO = 1.1
 
@@ -53,14 +53,14 @@ export class IssuerKeys {
     this.askEveryMs = options.askEveryMs ?? ASK_EVERY_MS
   }
 
-  /** The keys of the last good reading; null before the first. */
+  /** The keys of the last good reading; null before the first good reading. */
   get current(): Keys | null {
     return this.keys
   }
 
   /**
-   * The addresses for sign-in of the last good reading. Null before the first, and if the addresses of the document cannot be
-   * used.
+   * The addresses for sign-in of the last good reading. Null before the first good reading, and if the addresses in the document
+   * cannot be used.
    */
   get endpoints(): SignInEndpoints | null {
     return this.endpointsRead

@@ -10,7 +10,7 @@ interface Entry {
   readonly length: number
 }
 
-/** Keeps tokens until they end, or newer tokens need the room. Then the oldest is dropped, since it is likely to end first. */
+/** Keeps tokens until they end. If newer tokens need the room, drops the oldest token, which is likely to end first. */
 export class VerifiedTokens {
   private readonly entries = new Map<string, Entry>()
   private length = 0

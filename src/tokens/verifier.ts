@@ -9,7 +9,7 @@ import { VerifiedTokens } from './verifiedTokens.ts'
 
 /** Maximum characters of a token, which the head of a request has to carry. */
 export const TOKEN_LENGTH_MAX = 8_192
-/** Maximum difference between the clocks of the issuer and of this machine that does no harm, in seconds. */
+/** Tolerated difference between the clocks of the issuer and of this machine, in seconds. */
 const TOLERANCE_S = 60
 /** Maximum time that the page for signing in waits for the issuer's addresses, if they were not read yet. */
 const PAGE_MS_MAX = 1_000
@@ -85,8 +85,8 @@ export class TokenVerifier implements TokenCheck {
   }
 
   /**
-   * Returns a fault of a token that its signature cannot change, so that the issuer is not asked for keys because of such a
-   * token. Null: the token has no such fault.
+   * Returns a fault that makes a token invalid, whatever its signature is; null if there is none. The issuer is not asked for keys
+   * because of such a token.
    */
   private faultOf(token: string): string | null {
     try {
@@ -122,8 +122,8 @@ export class TokenVerifier implements TokenCheck {
     const { sub: subject, exp } = payload
     if (typeof subject !== 'string' || subject === '' || subject.length > SUBJECT_LENGTH_MAX)
       return refused(`The token names nobody: sub must be a text of 1 to ${SUBJECT_LENGTH_MAX} characters.`)
-    // Such a token is valid only together with a proof that its client has a certain key. Without a check of the proof, a thief
-    // could use it.
+    // A token with `cnf` is valid only together with a proof that its client has a certain key. Without a check of the proof, a
+    // thief could use the token.
     if (payload.cnf !== undefined)
       return refused('The token is bound to a key of its client, which this server cannot check (cnf).')
     const endsMs = ((exp as number) + TOLERANCE_S) * 1_000
