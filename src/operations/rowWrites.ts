@@ -117,8 +117,8 @@ export class RowWrites {
 
   /**
    * Returns the version that the row must have; null: it may have any. The statement checks `If-Match`. `If-None-Match` is
-   * checked here: if it is met now, later writes cannot break it, because a row never has the same version twice. @throws ApiError
-   * InvalidHeader, NotFound, PreconditionFailed
+   * checked here: if it is met now, later writes cannot break it, because a row never has the same version twice. @throws
+   * ApiError InvalidHeader, NotFound, PreconditionFailed
    */
   private async expectedVersion({ request }: ResourceRequest, id: string, guard: Guard | null): Promise<ExpectedVersion | null> {
     const expected = this.reads.expectedVersion(request.headers)

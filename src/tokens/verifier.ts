@@ -85,8 +85,8 @@ export class TokenVerifier implements TokenCheck {
   }
 
   /**
-   * Returns a fault that makes a token invalid, whatever its signature is; null if there is none. The issuer is not asked for keys
-   * because of such a token.
+   * Returns a fault that makes a token invalid, whatever its signature is; null if there is none. The issuer is not asked for
+   * keys because of such a token.
    */
   private faultOf(token: string): string | null {
     try {
