@@ -11,7 +11,6 @@ import { RowReads } from './rowReads.ts'
 import { streamList } from './streams.ts'
 import { pageSummary, streamSummary } from './summaries.ts'
 
-/** Operations on a collection that only read rows. */
 export class ReadOnlyResource {
   protected readonly reads: RowReads
 

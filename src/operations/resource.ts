@@ -25,7 +25,6 @@ import { UpsertWrites } from './upsertWrites.ts'
  */
 const RIGHTS_MS_MAX = 500
 
-/** Operations on an entity. */
 export class Resource extends ReadOnlyResource {
   private readonly idempotency: Idempotency
   private readonly writes: RowWrites

@@ -32,7 +32,6 @@ export interface Division {
   readonly known: readonly string[]
 }
 
-/** A parsed upsert. */
 export interface Upsert {
   readonly matched: Property
   readonly rows: UpsertRows
