@@ -50,7 +50,6 @@ const ORDERS = 'orders'
 /** Optional parts of a copy, in the order in which they are freed. Lists can be found without them. */
 const PARTS = ['bitmaps', 'checkpoints', 'indexes'] as const
 
-/** State of one table. */
 interface TableEntry {
   readonly entity: Entity
   readonly pauses: LoadPauses
