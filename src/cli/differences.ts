@@ -10,8 +10,8 @@ import { CommandError } from './run.ts'
 const DIFFERENCES_SHOWN = 10
 
 /**
- * Returns the first differences, such as `line 7: lastName "A" -> "B"`, and a last line that counts all differences and, for each
- * property, the rows that change. `output`: file that has all differences, or null.
+ * Returns the first differences, such as `line 7: lastName "A" -> "B"`. A last line counts all differences, and the changed rows
+ * of each property. `output`: file that has all differences, or null.
  */
 export function differenceLines({ properties }: Entity, changed: readonly Change[], output: string | null): string[] {
   const shown = (text: string | null) => (text === null ? 'nothing' : JSON.stringify(text))

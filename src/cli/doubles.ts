@@ -7,13 +7,11 @@ import { type Collection, countRows, readAllRows, readRowsWith, type ValueTexts,
 
 /** Number of a column's values to look for if the table is too large to read whole. A sample can have up to twice as many. */
 const SAMPLE_MAX = 1_000
-/**
- * Minimum share of a column's names that the table must have for the rows to count as doubles: two people can have the same name.
- */
+/** Minimum share of a column's names that must be in the table for the rows to count as doubles: people can share a name. */
 const NAMES_SHARE = 0.5
 /**
- * Minimum number of names in a column for `NAMES_SHARE` to apply. The table must have all names of a shorter column, because it
- * can have a few of them by chance.
+ * Minimum number of names in a column for `NAMES_SHARE` to apply. If a column has fewer names, all of them must be in the table,
+ * because a few can be there by chance.
  */
 const FEW_NAMES = 5
 

@@ -52,10 +52,10 @@ async function exportRows(entity: string, options: Options, url: string, key: st
   const response = await ask(addressOf(entity, url, options), MEDIA[format], key)
   // If stdout is redirected, /dev/stdout is a link to a regular file, which must not be replaced.
   if (path === undefined || path === '/dev/stdout') return copy(response, format, 1)
-  // A device or a named pipe is opened and written to; a regular file is replaced when the new one is complete.
+  // A device or a named pipe is opened and written to. A regular file is replaced when the new file is complete.
   const open = (name: string, flags: 'w' | 'wx') => output(() => openSync(name, flags, 0o600))
   if (there && !there.isFile()) return copy(response, format, open(path, 'w'))
-  // Opened exclusively, so that a link or a file of another user under this name is never written to.
+  // The file is opened exclusively (`wx`), so that nothing is written to a link or to another user's file of this name.
   const unfinished = `${path}.${crypto.randomUUID()}.part`
   const file = open(unfinished, 'wx')
   const abort = () => {

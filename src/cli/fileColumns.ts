@@ -130,7 +130,7 @@ export function unnamedText(indexes: readonly number[]): string {
     : `Columns ${numbers.join(', ')} have values, and no names in the header: ${options} leaves them out`
 }
 
-/** Returns whether a cell is the name of a column: one that the mapping imports, or a name of a property. */
+/** Returns whether a cell is the name of a column that the mapping imports, or of a property. */
 export function isColumnName(entity: Entity, { mapping }: ColumnChoice, name: string): boolean {
   if (name.trim() === '') return false
   if (mappedColumn(mapping, [name], 0)) return true
@@ -147,7 +147,7 @@ function propertyNamed(entity: Entity, line: number, name: string, known: readon
   return member ?? findRelated(view, name) ?? findColumn(name, known) ?? relatedByWords(entity, name) ?? null
 }
 
-/** Returns the related property of a header such as `Employee: Department`, as `/explore` writes `EmployeeId.Department`. */
+/** Returns the related property for a header in the words of `/explore`: `EmployeeId.Department` for `Employee: Department`. */
 function relatedByWords(entity: Entity, name: string): Property | undefined {
   const [role = '', rest] = name.split(':')
   if (rest === undefined) return undefined
@@ -257,7 +257,7 @@ function requireLookups(entity: Entity, { line }: CsvRecord, lookups: readonly L
 }
 
 /**
- * Adds a fault for a column with values of referred rows, if no column sets the reference: such a column would have no effect.
+ * Adds a fault for a column with values of referred rows if no column sets the reference: the import would not use the column.
  */
 function addCopied(
   entity: Entity,

@@ -49,8 +49,8 @@ export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/
 
 /**
- * Writes a migration that adds what the tables lack after all existing migrations. The database stays as it is.
- * @throws CommandError
+ * Writes a migration for what the entities declare and the tables lack. Pending migrations count as applied. The database is not
+ * changed. @throws CommandError
  */
 async function writeMigration(config: Config, name?: string): Promise<void> {
   if (config.entitiesDir !== null && config.migrationsDir === null)
@@ -70,7 +70,7 @@ async function writeMigration(config: Config, name?: string): Promise<void> {
 
 async function compare(config: Config) {
   const entities = await loadEntities(config.entitiesDir)
-  // Roster's own migrations create the tables of its own entities.
+  // A project cannot use the tables of Roster's own entities: Roster's own migrations create and change them.
   const rosters = await loadEntities()
   const others = rosters.map(({ table }) => table)
   const own = entities.find(({ table }) => config.entitiesDir !== null && others.includes(table))

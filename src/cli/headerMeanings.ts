@@ -11,7 +11,7 @@ interface Meaning {
   readonly property: Property
   /** Property that the cells of the column set: `property`, or the reference along which `property` is copied. */
   readonly sets: Property
-  /** Property of the referred row that the cells contain; null if the cells are values of `sets` itself. */
+  /** Property of the referred row whose values are in the cells; null if the cells are values of `sets` itself. */
   readonly by: Property | null
 }
 
@@ -43,7 +43,7 @@ export function proposeMeanings(
   return proposals
 }
 
-/** Returns the names of an entity's properties: those of the API, and the words of `/explore`, such as `Employee: Department`. */
+/** Returns each property with its names: the name in the API, `Period.Days`, and the words of `/explore`, `period days`. */
 export function knownColumns(entity: Entity): NamedColumn<Property>[] {
   return entity.properties.map((property) => ({ names: [property.name, property.path.join(' ')], of: property }))
 }

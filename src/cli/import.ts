@@ -212,8 +212,8 @@ async function undo(options: Options, { key, entitiesDir, journals }: UndoSettin
 }
 
 /**
- * Returns the import with the id `word`, or else the latest import of the file `word` that can still be undone. `url`: server
- * that `--url` names, so that imports of the file into other servers do not count; null: any server. @throws CommandError
+ * Returns the import with the id `word`, or else the latest import of the file `word` that can still be undone. `url`: the server
+ * of `--url`; imports of the file into other servers do not count. Null: any server. @throws CommandError
  */
 function chosenImport(imports: readonly ImportSummary[], word: string, url: string | null): ImportSummary {
   const byId = imports.find(({ id }) => id === word)

@@ -72,7 +72,7 @@ export interface ImportRecord extends ImportSummary {
   /** Ids of these rows, in one list for each request that created some of them. */
   readonly createdTogether: readonly (readonly string[])[]
   readonly changes: readonly RecordedChange[]
-  /** Pieces whose outcome is unknown, by their Idempotency-Keys: their rows may have been created. */
+  /** Rows of requests whose outcome is unknown, by Idempotency-Key: the server may have created them. */
   readonly pending: ReadonlyMap<string, Pending>
   /** True if the record grew too large to contain the whole import. */
   readonly isFull: boolean
@@ -94,7 +94,7 @@ export function journalFolder(environment: Readonly<Record<string, string | unde
 /** Thrown if another process writes to the record. */
 export class ImportRuns extends CommandError {}
 
-/** Record that an import writes. What a request is about to create or change is on the disk before the request is sent. */
+/** Record that an import writes. Rows and changes are on the disk before the request that sends them. */
 export class ImportJournal implements Disposable {
   private bytes: number
 
@@ -130,20 +130,20 @@ export class ImportJournal implements Disposable {
     }
   }
 
-  /** Records a piece before it is sent. */
+  /** Records the rows of a request before it is sent. `places`: first and last row, for messages. */
   addPending(key: string, places: string, body: string): void {
     this.add({ pending: key, places, body, sentMs: Date.now() })
   }
 
-  /** Records the rows of a piece as the server has returned them. `text`: body of the response. */
+  /** Records the rows of a request as the server has returned them. `text`: body of the response. */
   addCreated(key: string, text: string): void {
     // The rows stay as the server wrote them, so that numbers keep all digits. A line feed in JSON is always outside of strings.
     this.addLine(`{"created":${JSON.stringify(key)},"rows":${text.replaceAll('\n', '')}}`)
   }
 
   /**
-   * Records that a piece was refused. `isOther`: true if an earlier run sent other rows with this key, which may have been
-   * created.
+   * Records that the server refused a request. `isOther`: true if an earlier run sent other rows with this Idempotency-Key; the
+   * server may have created those rows.
    */
   addRefused(key: string, isOther: boolean): void {
     this.add({ refused: key, isOther })
@@ -179,7 +179,7 @@ export class ImportJournal implements Disposable {
     if (this.bytes > JOURNAL_BYTES_MAX && !isSmall) return
     this.bytes += Buffer.byteLength(line)
     try {
-      // Begins with a line feed, because a process that was killed can have left an incomplete last line.
+      // The entry begins with a line feed, because a process that was killed can have left an incomplete last line.
       appendFileSync(this.descriptor, this.bytes > JOURNAL_BYTES_MAX && !isSmall ? '\n{"full":true}\n' : `\n${line}`)
       fsyncSync(this.descriptor)
     } catch (error) {
@@ -308,19 +308,19 @@ function* entriesOf(text: string): Generator<Entry> {
     try {
       yield (line.startsWith('{"created"') ? parseJson(line) : JSON.parse(line)) as Entry
     } catch {
-      // An incomplete entry is ignored: its request was not sent.
+      // The entry is incomplete. Its request was not sent, or remains pending because its response was not recorded.
     }
   }
 }
 
-/** Returns whether a server still repeats its response to this piece. */
+/** Returns whether the server still repeats its response if the request is sent again. */
 export function isRepeatable({ sentMs }: Pick<Pending, 'sentMs'>): boolean {
   return Date.now() - sentMs < REPEATABLE_MS
 }
 
 /**
- * Returns whether a record belongs to an import of the same file that began within a day and was not undone. The Idempotency-Keys
- * of such an import still hold.
+ * Returns whether a record belongs to an import of the same file that began within the last 23 hours and was not undone. Servers
+ * still repeat their responses to the requests of such an import.
  */
 export function isRecent(record: ImportSummary, { plural, path }: Pick<ImportOrigin, 'plural' | 'path'>): boolean {
   const isSame = record.plural === plural && record.path === path && path !== null

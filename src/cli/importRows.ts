@@ -53,7 +53,7 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
     name: file.name,
     key: place.key,
     isDry: plan.isDry,
-    // With --match, each run first looks for the rows that exist, so its keys need not be those of earlier runs.
+    // With --match, each run has its own Idempotency-Keys: it first looks for the rows that exist, and creates only the others.
     file: plan.matched === null ? keyName : crypto.randomUUID(),
     journal: null,
   }
@@ -100,8 +100,8 @@ async function readLookups(
 }
 
 /**
- * Returns a function that says whether an earlier run of this import created a row. It also accepts rows of a piece whose
- * response was lost, because the Idempotency-Key of the piece creates them only once.
+ * Returns a function that says whether an earlier run of this import created a row. Rows whose response was lost count too: with
+ * the same Idempotency-Key, the server does not create them again.
  */
 function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly ImportSummary[]): IsOwn {
   if (recent.length === 0 || journals === null) return () => false
@@ -187,8 +187,8 @@ async function createRows(file: RowsFile, plan: ImportPlan, target: Target, faul
 }
 
 /**
- * Yields the rows. A row with a faulty cell ends an import, but not a dry run. Only a pipe can have such a row here: a file was
- * checked before, and a pipe cannot be read twice. @throws CommandError for a row with a faulty cell
+ * Yields the rows. A faulty row ends an import, but not a dry run. Only a pipe can have such a row here: a file was checked
+ * before, and a pipe cannot be read twice. @throws CommandError for a row with a faulty cell
  */
 async function* withoutFaults(file: RowsFile, rows: AsyncIterable<FileRow>, plan: ImportPlan): AsyncGenerator<FileRow> {
   for await (const row of rows) {
@@ -243,8 +243,7 @@ async function importMatched(file: RowsFile, plan: ImportPlan, matched: Property
 const ROWS_SHOWN = 10
 
 /**
- * Returns lines about new rows that are nearly equal to rows of the table, since each would become a second row for the same
- * thing.
+ * Returns lines about new rows that are nearly equal to stored rows: probably each new row is a duplicate with a typing error.
  */
 function nearLines({ name }: Property, near: readonly NearRow[]): string[] {
   const lines = near

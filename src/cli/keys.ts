@@ -126,7 +126,7 @@ function requireBlock(name: string, roles: Roles | null) {
 
 async function create(config: Config, options: Create, command: Command) {
   const { name, limits = null, expires = NEVER } = options
-  // The two keys would share their Idempotency-Keys.
+  // Keys with the same name share their Idempotency-Keys.
   if (name === BOOTSTRAP_NAME) throw new CommandError(`${name} is the name of the key of BOOTSTRAP_API_KEY: choose another`)
   if (name.startsWith(PERSON_PREFIX))
     throw new CommandError(
@@ -180,7 +180,7 @@ function newKey() {
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
 }
 
-/** Returns the terms of a key for `--json`. Rights by row and property are one per line, as in `keys list`. */
+/** Returns the terms of a key for `--json`. Rights by row and property are listed one per line, as in `keys list`. */
 function dataOf({ rights, addresses, role, limits, ends }: KeyTerms) {
   return { rights: addresses ?? rights, role, limits, ends }
 }
@@ -207,7 +207,7 @@ const parseName = parserOf((text) => {
   return name
 })
 
-// Commander turns null from a parser into an empty text, so these values stand for the absence of a value.
+// `NEVER` and `DEFAULT` stand for no value: Commander turns null from a parser into an empty text.
 const NEVER = Number.POSITIVE_INFINITY
 const DEFAULT = 'default'
 

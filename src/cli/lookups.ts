@@ -1,4 +1,4 @@
-// Finds the rows that columns such as `Company` or `Manager number` mean, by a value of those rows: `--lookup Company=Name`.
+// Finds the rows that the cells of a column name by one of their values: with `--lookup Company=Name`, companies by their names.
 import type { Entity, Property } from '../model/entity.ts'
 import { wholeView } from '../model/view.ts'
 import { suggestOrList } from '../parse/nearestProperty.ts'
@@ -20,8 +20,8 @@ import {
 const VALUES_MAX = 100_000
 
 /**
- * A column whose cells name rows by one of their values, such as companies by `Name`. The import sets the reference to these
- * rows.
+ * A column whose cells name rows by one of their values, such as companies by `Name`. The import sets the reference to the ids of
+ * these rows.
  */
 export class Lookup {
   /** Ids of the rows by value; null until `read` has read them. */
@@ -86,7 +86,7 @@ export class Lookup {
     })
   }
 
-  /** Returns a hint for a reference to rows of the same table, which may be further rows of the file; '' for other references. */
+  /** Returns a hint if the reference leads to the same table, so that the missing row may be in the file itself; else ''. */
   private orderHint(): string {
     if (!this.reference.reference?.isToItself) return ''
     return ' If it is a row of this file: import the file without this column first, then with it and --match.'

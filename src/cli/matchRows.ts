@@ -187,8 +187,8 @@ export async function changeRow(
 }
 
 /**
- * Returns the version of a row for If-Match, or `*` without an ETag. A compressing proxy makes the ETag weak, and a weak ETag
- * never matches.
+ * Returns the version of a row for If-Match, or `*` without an ETag. A proxy that compresses makes the ETag weak; `W/` is
+ * removed, because a weak ETag never matches.
  */
 export function strongTag(headers: Headers): string {
   return headers.get('etag')?.replace(/^W\//, '') ?? '*'

@@ -23,7 +23,7 @@ export interface Detail {
   readonly RetryAfter?: number
 }
 
-/** Returns the error in a response; null if the response has none of Roster's form, as from a proxy or another server. */
+/** Returns the error in a response; null if the response is not in Roster's form, such as one of a proxy. */
 export function errorOf(text: string): (Detail & { readonly Details?: readonly Detail[] }) | null {
   try {
     return JSON.parse(text).Error ?? null
@@ -70,8 +70,8 @@ const CANNOT_BE_SENT = -2
 /** Statuses of temporary failures, also those of a proxy whose server is down. */
 const PASSING = [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT, 502, 503, 504]
 /**
- * Matches error codes of a server that cannot be reached. `WRONG`: of a wrong certificate or address, so that a retry cannot
- * succeed.
+ * Matches error codes for a server that cannot be reached. `WRONG` matches codes for a wrong certificate or address, with which a
+ * retry cannot succeed.
  */
 const NO_CONNECTION = /^E(CONNREFUSED|NOTFOUND)$/
 const WRONG = /^(EPROTO|ERR_(INVALID|TLS)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/

@@ -105,7 +105,7 @@ export class RowsFile {
     onNote(`${this.name} is not UTF-8; it is read as ${this.encoding}${example}. ${this.doubt ?? 'Another one: --encoding'}`)
   }
 
-  /** Returns the first word that is not ASCII, with its line, or the first doubtful word. */
+  /** Returns an example from the file, with its line: the first doubtful word, or else the first word that is not ASCII. */
   private async examples(): Promise<{ readonly example: string; readonly doubtful: DoubtfulWord | null }> {
     let line = 0
     let example = ''
@@ -183,7 +183,7 @@ export class RowsFile {
     const reading = { ...this.reading, onNote }
     const isLasting = this.reading.format === 'xlsx' || this.isLasting()
     if (!isLasting) return recordReader(this.entity, header, reading)
-    // Columns without a name are a fault if they have values, so the rows are read first. A sheet can have such columns beside
+    // A column with values but no name is a fault, so the rows are read first to find such columns. A sheet can have them beside
     // its table.
     const isNamed = header.plain === undefined && header.cells.every((cell) => (cell ?? '').trim() !== '')
     if (!isNamed) this.survey ??= await this.surveyed(onNote)
@@ -254,7 +254,7 @@ export class RowsFile {
       for await (const piece of (this.path === '-' ? Bun.stdin : Bun.file(this.path)).stream()) {
         pieces.push(piece)
         sum += piece.length
-        // The rest is not read: more bytes than the maximum show that the file is too large.
+        // More bytes than the maximum show that the file is too large, so the rest is not read.
         if (sum > FILE_BYTES_MAX) break
       }
     } catch (error) {

@@ -19,8 +19,8 @@ export interface Target {
   readonly key: string
   readonly isDry: boolean
   /**
-   * Path of the file, or an id of the run. The Idempotency-Keys are made of it, so that each piece is created once. Null: the
-   * keys are made of the rows.
+   * Path of the file, or an id of the run. The Idempotency-Keys are hashes of this text and the number of the request, so that
+   * its rows are created once. Null: the keys are hashes of the rows.
    */
   readonly file: string | null
   /** Record of the import, by which it can be undone; null for a dry run, and if no record can be written. */
@@ -188,8 +188,8 @@ function faultsOf(entity: Entity, piece: readonly FileRow[], { status, text }: A
     return row ? [faultOfCell(row, property, messageOfRow(piece, detail))] : []
   })
   if (faults.length > 0) return faults
-  // Smaller pieces are proposed for the first piece only. Idempotency-Keys count pieces, so later another size would create rows
-  // again.
+  // Smaller pieces are proposed for the first piece only. The Idempotency-Keys count the pieces, so pieces of another size would
+  // create the earlier rows again.
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
 }

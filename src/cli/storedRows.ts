@@ -91,7 +91,7 @@ export async function readAllRows(
 }
 
 /**
- * Yields the rows that have one of the values, in parts: each part has the values that one request has asked for, and their rows.
+ * Yields the rows that have one of the values, request by request: `asked` has the values that one request has asked for.
  * `properties`: properties to read; null: all.
  */
 export async function* readRowsWith(

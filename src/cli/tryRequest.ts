@@ -151,8 +151,8 @@ export function filtersOf(right: Right | null): string[] {
 }
 
 /**
- * Returns the properties that the rights to read a collection show, which are the same for all of these rights. Null: all
- * properties, or there is no right.
+ * Returns the properties that the rights to read a collection show. Only the first right is read, because all of them show the
+ * same. Null: all properties, or there is no right.
  */
 function propertiesOf([right]: readonly Right[]): string[] | null {
   if (right === undefined) return null

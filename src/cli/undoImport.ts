@@ -21,8 +21,8 @@ import {
 /** Maximum attempts for a row that other clients write at the same time. */
 const TRIES_MAX = 5
 /**
- * Statuses of a deletion of several rows that is refused because of one of them, or takes too long. Each half of the rows is then
- * deleted by itself.
+ * Statuses of a deletion of several rows that is refused because of one row, or takes too long. Then each half of the rows is
+ * deleted separately.
  */
 const REFUSALS_OF_ROWS = [403, 409, 503]
 /** Statuses of a deletion of several rows that is refused for other reasons, as by older servers, which do not support it. */
@@ -39,7 +39,7 @@ export interface Undone {
   /** Rows whose values were written back. */
   restored: number
   /**
-   * Rows that are already as before the import: others, or an undo that was interrupted, have deleted them or written the values
+   * Rows that are already as before the import: an interrupted undo or another client has deleted them, or written the values
    * back.
    */
   before: number
@@ -87,7 +87,7 @@ async function settlePending(
     else if (errorOf(answer.text) === null) throw new CommandError(messageOf(answer.text, answer.status))
     else if (errorOf(answer.text)?.Code === 'IdempotencyMismatch')
       undone.left.push(`${piece.places}: ${messageOf(answer.text, answer.status)}`)
-    // If Roster has refused the piece, none of its rows was created.
+    // These answers leave open whether the rows were created. Any other error of Roster means that none was.
     else if (answer.status >= 500 || answer.status === 401 || answer.status === 403)
       throw new CommandError(messageOf(answer.text, answer.status))
     else journal.addRefused(key, false)
@@ -196,7 +196,7 @@ async function deleteTogether(
   ids: readonly string[],
   ifMatch: string,
 ): Promise<Deletion> {
-  // The key lets a request whose response was lost be repeated.
+  // With the Idempotency-Key, the request can be repeated if its response was lost.
   const own = { ...JSON_ACCEPTED, 'If-Match': ifMatch, 'Idempotency-Key': crypto.randomUUID() }
   const address = `${collection.address}?${queryOfAny(entity.id, ids)}`
   const { status, text, headers } = await ask(collection, 'DELETE', address, own, { taken: [...REFUSALS, ...REFUSALS_OF_ROWS] })
