@@ -45,7 +45,7 @@ export interface RosterPastQuery extends RosterCall {
 export interface RosterChangesQuery<Entity extends string> extends RosterPastQuery {
   /** Only changes of these entities. */
   readonly entity?: Entity | readonly Entity[] | undefined
-  /** Seconds to wait for a change if there is no new one, up to 30. */
+  /** Maximum seconds to wait for a change if there is no new change: up to 30. */
   readonly wait?: number | undefined
   /** Adds the current row to each change. */
   readonly rows?: 'current' | undefined

@@ -40,8 +40,8 @@ export interface RosterPage<Row> {
 }
 
 /**
- * Type of a row with the selected properties: all its own properties, or only those that are named, and of an object its named
- * parts. `Paths`: the related properties of the row.
+ * Type of a row with the selected properties: all its own properties, or only the properties in `Name`. An object then has only
+ * its named parts. `Paths`: the related properties of the row.
  */
 export type RosterRead<Row, Field, Name extends Field, Paths = object> = [Field] extends [Name]
   ? Row
@@ -99,7 +99,7 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
    * same order. With `dryRun` the rows are only checked, and none are returned.
    */
   createOrUpdate(rows: readonly Write[], call: RosterCreateOrUpdate<Write>): Promise<RosterResult<Row>[]>
-  /** Sets all properties; of those that are left out, booleans become false, and the others null. */
+  /** Sets all properties. Of the properties that are left out, booleans become false, and all others null. */
   replace(id: number, values: Write, call?: RosterChange): Promise<Row>
   /** Sets the given properties, and leaves the others as they are. */
   update(id: number, values: Write, call?: RosterChange): Promise<Row>
@@ -212,8 +212,8 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
 }
 
 /**
- * Returns whether a row has no related properties. The ETag of a row with related properties also changes if these change, so no
- * write can expect it.
+ * Returns whether a row has no related properties. With related properties, the ETag also changes if these change, so a write
+ * cannot require it.
  */
 function isOwnRow(body: unknown): body is object {
   return typeof body === 'object' && body !== null && !Object.keys(body).some((name) => name.includes('.'))
@@ -277,7 +277,7 @@ async function sendWhere<Filter>(
   return connection.send({ method, path: path + filters + others.replace('?', '&'), body, ifMatch, isOnce: true, signal })
 }
 
-/** Returns the number of rows that a deletion, or a dry run, has answered. */
+/** Returns the number of rows in the answer to a deletion or a dry run. */
 function countOf(answer: Answer): number {
   const { rows } = (answer.body ?? {}) as { readonly rows?: unknown }
   if (typeof rows !== 'number') throw unexpected(answer, 'was answered without the number of rows')

@@ -68,8 +68,8 @@ export function connect(options: RosterOptions): Connection {
   const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
 
   /**
-   * Sends a request once. `read` returns the result from the response within the timeout, and closes the exchange when it has
-   * read the response.
+   * Sends a request once. `read` reads the response within the timeout, and returns its result. When a response is read whole,
+   * `read` also closes the exchange.
    */
   async function attempt(request: ApiRequest, headers: Record<string, string>, read: Reading): Promise<Answer> {
     const { method, path, body, waitMs = 0, signal } = request
@@ -97,7 +97,7 @@ export function connect(options: RosterOptions): Connection {
       ...own,
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
-      // With this key, a write that is repeated is done once.
+      // With an Idempotency-Key, a write that is repeated is done once.
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),
     }
     let leftMs = waitMsMax
@@ -133,9 +133,9 @@ function isOnce({ method, ifMatch, isOnce: isOwn = false }: ApiRequest): boolean
 }
 
 /**
- * Returns whether the request may be sent again. After a 429 or 503 nothing was done; only a list that is too costly is not
- * repeated. If the outcome is unknown, only reads and requests with an Idempotency-Key are repeated: another client may have
- * written the row in the meantime. InProgress means that an earlier attempt still runs.
+ * Returns whether the request may be sent again. After a 429 or 503 nothing was done, so the request is repeated, except for a
+ * list that is too costly. If the outcome is unknown, only reads and requests with an Idempotency-Key are repeated, because
+ * another client may have written the row in the meantime. `InProgress` means that an earlier attempt still runs.
  */
 function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {
   if (code === 'TooCostly') return false
@@ -162,7 +162,7 @@ async function readWhole(response: Response, answered: Answered, exchange: Excha
   }
 }
 
-/** Reads the first piece of a body, so that a stream that breaks off before it is retried like any other read. */
+/** Reads the first piece of a body. If the connection breaks before this piece, the request is retried like any other read. */
 async function openBody(response: Response, answered: Answered, exchange: Exchange): Promise<Opened> {
   if (!answered.headers.get('Content-Type')?.startsWith(NDJSON))
     throw unexpected(answered, 'was answered with something else than a stream of rows')

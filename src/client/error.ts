@@ -13,7 +13,8 @@ interface ErrorParts extends RosterFault {
 }
 
 /**
- * Error that calls throw. Only an aborted call throws the signal's reason instead, and a call with invalid values a TypeError.
+ * Error that calls throw, with two exceptions: an aborted call throws the signal's reason, and a call with invalid values a
+ * TypeError.
  */
 export class RosterError extends Error {
   override readonly name = 'RosterError'
@@ -81,8 +82,8 @@ function readError(text: string): ErrorBody | null {
 }
 
 /**
- * Returns the ms from now until the time of a Retry-After: a number of seconds, or a date as proxies may write it. RFC 9110,
- * 10.2.3.
+ * Returns the ms from now until the time in Retry-After. RFC 9110, 10.2.3. The header has a number of seconds, or a date, which
+ * proxies may write.
  */
 function waitOf(retryAfter: string | null): number | null {
   if (retryAfter === null) return null

@@ -6,7 +6,10 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 export interface Exchange {
   /** Signal of the request: aborted by the caller's signal, by a step that takes too long, and by `close`. */
   readonly signal: AbortSignal
-  /** Runs one step of the request within the timeout. @throws RosterError, or the reason of the caller's signal */
+  /**
+   * Runs `take` within the timeout. `lack`: words for errors, such as `had no answer`. @throws RosterError, or the reason of the
+   * caller's signal
+   */
   step<Got>(lack: string, take: () => Promise<Got>): Promise<Got>
   /** Aborts the request unless it has ended. */
   close(): void

@@ -60,7 +60,7 @@ type RosterMember<Row, Name> = string extends keyof Row
   : (Name & keyof Row) | RosterOuter<Exclude<Name, keyof Row>>
 /** Name of an object, from the name of its part: `period` from `period.days`. */
 type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
-/** Name of a part without that of its object: `days` from `period.days`. */
+/** Name of a part without the name of its object: `days` from `period.days`. */
 type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
 type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
 
