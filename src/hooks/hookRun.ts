@@ -39,7 +39,7 @@ const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const WAIT_MS = 60_000
-/** Delay of an attempt from which it follows that no server was running; this time does not count as time of failures. */
+/** Minimum delay of an attempt, in ms, that shows that no server was running. The delay does not count as time of failures. */
 const NO_SERVER_MS_MIN = 3_600_000
 
 /** Delivers the changes of one hook from its position on, until the run is stopped or the hook is parked. */
