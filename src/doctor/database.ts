@@ -167,7 +167,7 @@ export async function examinePooled({ databaseUrl, databaseDirectUrl }: Config):
   }
 }
 
-/** Reads the unique id of the database's change feed; null if the role finds no such table. */
+/** Reads the unique id of the database's change feed; null if the role cannot find the table `change_feed`. */
 async function runOf(sql: postgres.Sql): Promise<string | null> {
   const [there] = await sql`select to_regclass('change_feed') is not null as yes`
   const [row] = there?.yes ? await sql`select run from change_feed` : []
@@ -222,7 +222,7 @@ async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): P
 /** Age of a change from which it is reported as held back, in seconds. */
 const HELD_SECONDS = 60
 
-/** Finds open transactions in any database of the cluster that delay the change feed. D57 */
+/** Finds open transactions that delay the change feed, in any database of the cluster. D57 */
 async function examineHeldChanges(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const check = 'changes'
   const tables = JSON.stringify(entities.map(({ table }) => table))

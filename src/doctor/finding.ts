@@ -1,4 +1,4 @@
-// Findings of `roster doctor`, and two that several checks share: clocks, and databases that refuse a connection.
+// Findings of `roster doctor`. Several checks share two of them: about clocks, and about databases that refuse a connection.
 import { classify } from '../execute/outcomes.ts'
 
 /** A finding of the doctor. `advice`: a server runs, but could run better or more safely. */
@@ -34,7 +34,10 @@ export const PAGE = '(docs/operations/databases.md, "Your own")'
 const TLS = /before secure TLS|certificate|SSL|TLS/i
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
 
-/** Returns why a database could not be used, and what to do. Repeats no password. `setting`: the setting with its address. */
+/**
+ * Returns why a database could not be used, and what to do. Repeats no password. `setting`: name of the setting with the
+ * database's URL.
+ */
 export function refusalOf(error: unknown, setting: string): string {
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
   const said = message || String(error)

@@ -22,7 +22,7 @@ export async function examineIssuer({ oidcIssuer: issuer, oidcClientId: clientId
   }
 }
 
-/** Makes the finding about signing in at /explore. `endpoints`: a text says why nobody can. */
+/** Makes the finding about signing in at /explore. `endpoints`: a text is the reason why nobody can sign in. */
 function signInOf(endpoints: SignInEndpoints | string): Finding {
   if (typeof endpoints === 'string')
     return fault('sign-in', `nobody can sign in at /explore: ${endpoints}; mend it at the issuer`)

@@ -1,4 +1,4 @@
-// Findings about keys that have lost their rights, because these do not fit the entities or the roles file any more.
+// Findings about keys that have lost their rights, because the rights do not fit the entities or the roles file any more.
 import type postgres from 'postgres'
 import { KeyStore } from '../keys/store.ts'
 import type { Entity } from '../model/entity.ts'
