@@ -73,7 +73,7 @@ export interface Rotation extends KeyTerms {
 /** Changes of keys, at least one; a property that is undefined stays as it is. */
 export interface KeyChanges {
   readonly rights?: StoredRights | undefined
-  /** Rate limits as text of `formatRules`; null: those of the settings. */
+  /** Rate limits as text of `formatRules`; null: the limits of the settings. */
   readonly limits?: string | null | undefined
   /** Time until the end of the key, in ms; null: it has no end. */
   readonly lifetimeMs?: number | null | undefined
@@ -156,8 +156,8 @@ export class KeyStore {
   }
 
   /**
-   * Returns the rights of the current key of this name; if only replaced keys are valid, those of one of them. @throws Refused if
-   * there is no valid key
+   * Returns the rights of the current key of this name. If only replaced keys are valid, returns the rights of one of them.
+   * @throws Refused if there is no valid key
    */
   async rightsOf(name: string): Promise<StoredRights> {
     const { sql } = this
@@ -235,7 +235,7 @@ export function secondsOf(sql: postgres.ISql, column: string) {
 function inTime<T>(work: Promise<T>): Promise<T> {
   const late = `no answer within ${QUERY_MS_MAX} ms`
   return withDeadline(work, QUERY_MS_MAX, () => {
-    // The command line prints errors with a code without their stack.
+    // If an error has a code, the command line prints it without its stack.
     throw Object.assign(new Error(late), { code: 'DEADLINE_MISSED' })
   })
 }
