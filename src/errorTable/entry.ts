@@ -38,7 +38,7 @@ interface ErrorAnswer {
 export const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, Details: null })
 /** Makes the answer for an error of one property, parameter or header. */
 export const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
-/** Makes the answer for a body with one fault, which is also the only one of `Details`. */
+/** Makes the answer for a body with one fault, which is also the only entry of `Details`. */
 export const fault = (Code: string, Target: string, Message: string): ErrorAnswer => ({
   ...about(Target, Message),
   Details: [{ Code, Target, Message }],
