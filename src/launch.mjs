@@ -11,13 +11,13 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
-// As a dependency of another project it has no lockfile, and npm has installed its dependencies somewhere above.
+// As a dependency of another project, this package has no lockfile; npm has installed its dependencies in a folder above.
 const isPackage = !existsSync(join(root, 'package-lock.json'))
-// Scripts of this project name a program to run; the command `roster` of another project is always the same one.
+// Scripts of this project pass the path of a program. In another project, the command `roster` always runs src/main.ts.
 const words = process.argv.slice(2)
 const isScript = !isPackage && words[0]?.endsWith('.ts') === true
 const [command, ...rest] = isScript ? words : ['src/main.ts', ...words]
-// Tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
+// Tests, benches and checks need the development dependencies; a server and the command line do not.
 const isDevelopment = /^(?:test|bench|src\/pages\/vendor)\//.test(command ?? '')
 const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
 
@@ -25,7 +25,7 @@ if (!(await installed())) {
   if (isPackage) fail(`${missing().join(', ')} cannot be found: run npm install`)
   await install()
 }
-// Runs another project's tests with the same Bun, whose own command is missing if npm ran no install scripts.
+// Runs the tests of another project with the pinned Bun: the command `bun` is missing there if npm ran no install scripts.
 if (!isScript && words[0] === 'bun') run(findBun(), words.slice(1))
 else run(findBun(), [isScript ? command : join(root, command), ...rest])
 
@@ -159,7 +159,7 @@ function run(bun, words) {
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)
-    // The first process of a container does not end by the signal, so it exits.
+    // If this is the first process of a container, the signal below does not end it, and it exits with this code.
     process.exitCode = 128 + constants.signals[signal]
     process.kill(process.pid, signal)
   })
