@@ -13,7 +13,7 @@ const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
 // As a dependency of another project, this package has no lockfile; npm has installed its dependencies in a folder above.
 const isPackage = !existsSync(join(root, 'package-lock.json'))
-// Scripts of this project pass the path of a program. In another project, the command `roster` always runs src/main.ts.
+// Scripts of this project pass the path of a program. In another project, `roster` passes its arguments to src/main.ts.
 const words = process.argv.slice(2)
 const isScript = !isPackage && words[0]?.endsWith('.ts') === true
 const [command, ...rest] = isScript ? words : ['src/main.ts', ...words]
@@ -159,7 +159,7 @@ function run(bun, words) {
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)
-    // If this is the first process of a container, the signal below does not end it, and it exits with this code.
+    // The first process of a container ignores the signal below, so it ends later, with this exit code.
     process.exitCode = 128 + constants.signals[signal]
     process.kill(process.pid, signal)
   })

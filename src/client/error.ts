@@ -12,10 +12,7 @@ interface ErrorParts extends RosterFault {
   readonly cause?: unknown
 }
 
-/**
- * Error that calls throw, with two exceptions: an aborted call throws the signal's reason, and a call with invalid values a
- * TypeError.
- */
+/** Error that calls throw. Exceptions: an aborted call throws the signal's reason, and a call with invalid values a TypeError. */
 export class RosterError extends Error {
   override readonly name = 'RosterError'
   /** HTTP status of the response; 200 if a stream ends with an error; 0 without a response. */
@@ -82,8 +79,8 @@ function readError(text: string): ErrorBody | null {
 }
 
 /**
- * Returns the ms from now until the time in Retry-After. RFC 9110, 10.2.3. The header has a number of seconds, or a date, which
- * proxies may write.
+ * Returns the ms from now until the time in Retry-After: a number of seconds, or a date, which only proxies write. RFC 9110,
+ * 10.2.3.
  */
 function waitOf(retryAfter: string | null): number | null {
   if (retryAfter === null) return null

@@ -69,7 +69,7 @@ function orLacksRight(error: { code?: unknown }): 'lacking' {
 }
 
 async function clock(sql: postgres.Sql): Promise<Finding> {
-  await sql`select 1` // connects first, so that the time of connecting is not measured
+  await sql`select 1` // Connects first, so that the time to connect is not measured.
   const fromMs = Date.now()
   const [time] = await sql`select extract(epoch from clock_timestamp()) * 1000 as ms`
   return clockOff('database clock', Number(time?.ms), fromMs, Date.now())

@@ -18,7 +18,9 @@ import { advice, type Finding, fault, ok } from './finding.ts'
 const MIB = 2 ** 20
 /** Minimum free disk space for DATA_DIR; with less, an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
-/** Maximum memory of ended servers without advice. A start frees most of their memory, and keeps less than this. */
+/**
+ * Maximum memory of ended servers for which no advice is given. A start frees their empty pages; the request counts take less.
+ */
 const ENDED_BYTES_MAX = 8 * MIB
 /**
  * Time before the end of a certificate from which to advise its renewal: 14 days. Programs that renew certificates of 90 days do
