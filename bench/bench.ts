@@ -23,7 +23,9 @@ export interface Bench {
   readonly peers: readonly Peer[]
   /** Number of lists of another kind before a round. */
   readonly listsBefore: number
-  /** Starts one more server, with default settings or these settings. It has not had any request. */
+  /**
+   * Starts one more server, with default settings or with `settings`, so that a scenario gets a server without earlier requests.
+   */
   start(name: string, settings?: Readonly<Record<string, string>>): Promise<HttpTarget>
   stop(): Promise<void>
 }
@@ -44,7 +46,7 @@ export async function startBench(
   for (const isIndexed of kinds) databases.push([isIndexed, await cluster.peersDatabase(rows, isIndexed)])
   const { readers } = clientsFor(rows)
   if (scenarios.some(isRestricted)) for (const [, { url }] of databases) await addRowSecurity(url, readers)
-  // An earlier run that was interrupted has left its keys.
+  // Removes the keys that an interrupted run has left.
   await putKeys(database.url, [])
   const start = async (name: string, hasMemory: boolean, settings: Readonly<Record<string, string>> = {}) => {
     const target = await startServer(name, database, { workers, hasMemory, settings })
@@ -61,14 +63,14 @@ export async function startBench(
   return { cluster, database, ours, peers, listsBefore: options.listsBefore, start: startOne, stop }
 }
 
-/** Compares answers of the servers and the peers with those of SQL written by hand. @throws Error at the first wrong answer */
+/** Compares answers of the servers and the peers with results of SQL written by hand. @throws Error at the first wrong answer */
 export async function checkBench({ ours, database, peers }: Bench, scenarios: readonly Scenario[]): Promise<void> {
   const isForOurs = (scenario: Scenario) => !isRestricted(scenario)
   await checkAnswers(ours, database.url, readsOf(scenarios.filter(isForOurs)))
   for (const peer of peers) await checkAnswers([peer], database.url, readsOf(askedOf(peer, scenarios)))
 }
 
-/** Returns the scenarios of a peer. */
+/** Returns the scenarios that a peer takes part in. */
 function askedOf({ isIndexed, hasRowSecurity }: Peer, scenarios: readonly Scenario[]): Scenario[] {
   return scenarios.filter(
     (scenario) => (scenario.isNew || !isIndexed) && isRestricted(scenario) === hasRowSecurity && scenario.persons === undefined,
@@ -91,8 +93,8 @@ export async function openTargets(bench: Bench, scenario: Scenario): Promise<Tar
 }
 
 /**
- * Starts a server that keys of few rights and keys of all rights ask for the same by turns, and compares its answers to both.
- * @throws Error if one is wrong
+ * Starts a server for a scenario of keys with few rights. These keys and keys with all rights request the same rows in turns.
+ * Compares the answers to both. @throws Error if an answer is wrong
  */
 async function startRestricted({ cluster, database, start }: Bench, { operations }: Scenario): Promise<Target[]> {
   await putKeys(database.url, allOf(clientsFor(database.rows)))
@@ -107,8 +109,8 @@ async function startRestricted({ cluster, database, start }: Bench, { operations
 }
 
 /**
- * Starts a server that persons and keys with rights of the same kind ask for the same by turns, and compares its answers to both.
- * @throws Error if one is wrong
+ * Starts a server for a scenario of persons. The persons and keys with the same kind of rights request the same rows in turns.
+ * Compares the answers to both. @throws Error if an answer is wrong
  */
 async function startPersons({ cluster, database, start }: Bench, operations: readonly Operation[], persons: number) {
   const issuer = openIssuer(persons)
@@ -129,7 +131,7 @@ async function startPersons({ cluster, database, start }: Bench, operations: rea
   return inTurns(cluster, server, byPersons, { name: KEYS, operations: byKeys }, stop)
 }
 
-/** Returns two targets of one server, the second of which has this name. Its `stop` is that of both. */
+/** Returns two targets of one server. `second`: name and operations of the second target. `stop` belongs to the first target. */
 function inTurns(
   { postmasterPid }: Cluster,
   server: HttpTarget,
@@ -139,7 +141,7 @@ function inTurns(
 ): Target[] {
   const one = overHttp(server, { operations }, postmasterPid)
   const other = overHttp({ ...server, name: second.name }, { operations: second.operations }, postmasterPid)
-  // With the values of the first, its lists would not be new to the server.
+  // With the random values of the first target, the lists would not be new to the server.
   const measure: Target['measure'] = (round) => other.measure({ ...round, seed: round.seed + ROUNDS_MAX / 2 })
   return [
     { ...one, stop },
@@ -147,7 +149,9 @@ function inTurns(
   ]
 }
 
-/** Starts servers for one scenario: one that is asked for nothing else, and one for each kind that is asked for before. */
+/**
+ * Starts servers for one scenario: one server without other requests, and one for each kind of lists that is requested before.
+ */
 async function startOwn({ cluster, listsBefore, start }: Bench, { after = [], ...scenario }: Scenario): Promise<Target[]> {
   const targets: Target[] = []
   for (const before of [null, ...after]) {

@@ -28,7 +28,7 @@ export function startChild([program, ...args]: readonly string[], options: Optio
     env: { PATH: process.env.PATH, ...options.environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  child.stdin.on('error', () => undefined) // the program ended before it had read all; its exit code is reported
+  child.stdin.on('error', () => undefined) // The program may end before it has read all of its input; its exit code is reported.
   child.stdin.end(options.input)
   createInterface({ input: child.stdout }).on('line', (line) => options.onLine?.(line))
   const ended = new Promise<number | string | null>((done, fail) => {
@@ -48,7 +48,8 @@ export function startChild([program, ...args]: readonly string[], options: Optio
 }
 
 /**
- * Starts a program and waits for a line of stdout that matches; returns its first group. @throws Error if the program ends before
+ * Starts a program and waits for a line of stdout that matches `pattern`. Returns the first group of the match. @throws Error if
+ * the program ends first
  */
 export async function startAndWait(
   command: readonly string[],
@@ -66,13 +67,13 @@ export async function startAndWait(
   return { ...child, found: await promise }
 }
 
-/** Ends all children. None can be started from now on. */
+/** Ends all children. After this, no child can be started. */
 export async function stopChildren(): Promise<void> {
   isOver = true
   await Promise.all([...running].map((child) => child.stop()))
 }
 
-/** Cleanup of a program: runs the functions that end its parts, the last added first, also after an interruption. */
+/** Cleanup of a program. Runs the added functions, the last one first, at the end of the program or after an interruption. */
 export class Ending {
   isInterrupted = false
   private readonly ends: (() => unknown)[] = []

@@ -1,4 +1,4 @@
-// Clients of few rights: the rights of their keys in Roster, and the roles and policies by which row security gives the peers' clients
+// Clients with few rights: their keys and rights in Roster, and for the peers the roles and policies of row security that show
 // the same rows.
 import postgres from 'postgres'
 import { hashKey, idOf } from '../src/admit/apiKey.ts'
@@ -7,35 +7,37 @@ import type { Operation } from './operation.ts'
 
 /** Keys that differ only in their number. */
 export interface Client {
-  /** Six letters, with which the ids of its keys begin. */
+  /** Name of six letters, with which the ids of the client's keys begin. */
   readonly name: string
   readonly keys: number
-  /** Returns the rights of the key with this number, one a line; null: all rights. */
+  /** Returns the rights of the key with this number, one per line; null: all rights. */
   readonly rights: ((number: string) => readonly string[]) | null
 }
 
-/** A client that reads absences, as a client of the peers does. */
+/** A client that reads absences. The peers have a client with the same rows. */
 export interface Reader extends Client {
   /** Returns the filters of the right of the key with this number. */
   filters(number: string): string
-  /** The same rows, as the condition of a policy. */
+  /** Condition of a policy that shows the same rows. */
   readonly policy: string
 }
 
 const KEYS_MAX = 1_000
 const DIGITS = 4
 const SECRET = 'bench'.repeat(9).slice(0, 43)
-/** Limits that a single key cannot reach. Keys of which there are many have those of the server. */
+/** Limits that a single key cannot reach. If a client has many keys, they have the limits of the server. */
 const LIMITS = '1000000/1s,1000000/2s,1000000/3s'
-/** Limits of each of many keys: as many rules as by default, because they decide what a decision costs. */
+/**
+ * Limits of each of many keys. There are as many rules as by default, because the number of rules decides what a decision costs.
+ */
 export const LIMITS_OF_MANY = { RATE_LIMITS: '1000/1s,1000/2s,1000/3s', RATE_LIMIT_CLIENTS: String(3 * KEYS_MAX) }
 
 /** Properties of an absence that readers see, and their columns. */
 const FIELDS = 'Id,EmployeeId,Start,End,Period'
 const COLUMNS = 'id, employee_id, start, "end", period_prefered, period_days, period_hours'
-/** Number of the client in a policy. As a subquery it is computed once for each statement. */
+/** SQL for the number of the client, for policies. As a subquery it is computed once per statement. */
 const NUMBER = `(select current_setting('bench.client')::bigint)`
-/** Matches every row, as a right to all but few rows does. */
+/** Filter that matches every row. It stands for a right that excludes a few rows. */
 const KEPT = 'Status=!=Archived'
 
 export interface Clients {
@@ -46,7 +48,10 @@ export interface Clients {
   readonly readers: readonly Reader[]
   /** A client that reads almost all absences, but not all of their properties. */
   readonly almost: Client
-  /** A key that creates and changes rows, and sees them with all properties, so that answers have the length of those of other keys. */
+  /**
+   * A key that creates and changes rows. It sees them with all properties, so its answers are as long as those of a key with all
+   * rights.
+   */
   readonly clerk: Client
 }
 
@@ -58,7 +63,7 @@ export function clientsFor({ employees }: Rows): Clients {
   return { approved, person, readers: [approved, person], almost, clerk }
 }
 
-/** Returns all clients, and keys of all rights for the same requests. */
+/** Returns all clients, and keys with all rights that send the same requests. */
 export function allOf({ readers, almost, clerk }: Clients): Client[] {
   const restricted = [...readers, almost, clerk]
   const most = Math.max(...restricted.map(({ keys }) => keys))
@@ -72,7 +77,7 @@ const RIGHTS_OF_CLERK = [
   'read Companies?Name=!=Archived',
   'create Companies?Enabled=true&fields=Name,Enabled',
   'update Companies?Name=!=Archived&fields=Enabled',
-  // Absences refer to employees, who must be among these, and copy their names.
+  // A new absence refers to an employee that this right shows, and copies the employee's name.
   `read Employees?${KEPT}&fields=Id,DisplayName`,
 ]
 
@@ -81,7 +86,10 @@ function reader(name: string, rows: number, filters: Reader['filters'], policy: 
   return { name, keys: Math.min(KEYS_MAX, rows), rights, filters, policy }
 }
 
-/** Returns a list of a reader: `query` is what it asks for. The key of all rights names the rows and properties itself. */
+/**
+ * Returns the operation that requests a list as a reader. `query`: its query string. A key with all rights has to name the rows
+ * and properties itself.
+ */
 export function listOfReader(reader: Reader, query: string): Operation {
   const all = reader.keys === 1 ? reader.filters('1') : reader.filters(`{1..${reader.keys}!}`)
   return {
@@ -90,27 +98,27 @@ export function listOfReader(reader: Reader, query: string): Operation {
   }
 }
 
-/** Returns the request by which a key of all rights asks for the same. */
+/** Returns the operation as a key with all rights sends it. */
 export function byWholeKey({ whole, ...operation }: Operation): Operation {
   return { ...operation, ...whole }
 }
 
-/** Returns a request of a client. `whole`: what differs in that of a key of all rights. */
+/** Returns an operation with a key of this client. `whole`: what differs if a key with all rights sends it. */
 export function requestOf(client: Client, operation: Operation, whole: Partial<Operation> = {}): Operation {
   return { ...operation, key: anyKeyOf(client), whole: { path: operation.path, ...whole, key: anyKeyOf(wholeOf(client)) } }
 }
 
-/** Returns the address by which a key of all rights reads the properties of an absence that the others see. */
+/** Returns the path with which a key with all rights reads only the properties that readers see. */
 export function withFields(path: string): string {
   return `${path}?fields=${FIELDS}`
 }
 
-/** Returns the same number of keys with all rights. */
+/** Returns a client with the same number of keys, which have all rights. */
 export function wholeOf({ keys }: Pick<Client, 'keys'>): Client {
   return { name: keys === 1 ? 'whole1' : 'wholes', keys, rights: null }
 }
 
-/** Returns a random key of a client. */
+/** Returns a placeholder for a random key of a client. */
 export function anyKeyOf({ name, keys }: Client): string {
   return textOf(name, keys === 1 ? padded(1) : `{${padded(1)}..${padded(keys)}!}`)
 }
@@ -138,7 +146,7 @@ interface KeyRow {
   readonly limits: string | null
 }
 
-/** Replaces all keys of the database by those of these clients. */
+/** Replaces all keys of the database by the keys of these clients. */
 export async function putKeys(url: string, clients: readonly Client[]): Promise<void> {
   const sql = postgres(url, { max: 1 })
   await sql.begin(async (transaction) => {
@@ -165,8 +173,8 @@ function rowsOf(client: Client): KeyRow[] {
 }
 
 /**
- * Gives each reader a role, which sees what its keys see in Roster: rows by a policy, properties by grants of columns. The role of the
- * other peers owns the tables, so it sees all rows as before.
+ * Gives each reader a role that sees the same as its keys in Roster: rows by a policy, properties by grants of columns. The other
+ * peers use the role that owns the tables, so they still see all rows.
  */
 export async function addRowSecurity(url: string, readers: readonly Reader[]): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })

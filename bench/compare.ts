@@ -1,5 +1,5 @@
-// Compares two commits in turns: `npm run bench:compare -- main`. Before is that commit, after is the working tree. Exit code 1:
-// the working tree has lost more than the threshold, or answers wrongly; 2: nothing could be compared.
+// Compares a commit, `before`, with the working tree, `after`, in turns: `npm run bench:compare -- main`. Exit code 1: the
+// working tree has lost more than the threshold, or answers wrongly; 2: nothing could be compared.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Command } from 'commander'
@@ -28,7 +28,7 @@ const command = loadOptions(
 const options = readCommand(command, process.argv.slice(2)) as Options & { readonly threshold: number }
 const ending = new Ending()
 try {
-  // An earlier commit may know no such rights, so they are compared only if they are named.
+  // An earlier commit may not have rights by row, so scenarios of such rights are compared only if `--only` names them.
   const all = scenariosFor(rowsOf(options), options.only)
   if (options.only.length > 0 && all.some(({ persons }) => persons !== undefined))
     throw new UnknownScenario('persons are not measured with other commits.')
@@ -67,7 +67,7 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   return failures
 }
 
-/** Opens one database for both; two if their migrations differ. */
+/** Opens one database for both commits, or two databases if their migrations differ. */
 async function openDatabases({ root, commit }: Checkout, cluster: Cluster): Promise<readonly [Database, Database]> {
   const ours = await cluster.database(rowsOf(options))
   const [before, after] = [root, ROOT].map((folder) => readMigrations(join(folder, 'sql')).map(({ checksum }) => checksum))

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** CPU time that some processes have used until a moment. */
+/** CPU time of some processes since their start. */
 export interface CpuReading {
   /** CPU time by process and thread, in ns. */
   readonly threads: ReadonlyMap<string, number>
@@ -38,7 +38,7 @@ export function cpuUsBetween(before: CpuReading | null, after: CpuReading | null
   let ns = 0
   for (const [thread, ran] of after.threads) ns += ran - (before.threads.get(thread) ?? 0)
   for (const [pid, ended] of after.endedNs) ns += ended - (before.endedNs.get(pid) ?? ended)
-  // A process that ended in between counts in full among its parent's ended children.
+  // The whole CPU time of a process that ended in between is in its parent's time of ended children.
   const gone = [...before.endedNs.keys()].filter((pid) => !after.endedNs.has(pid))
   for (const [thread, ran] of before.threads) if (gone.includes(thread.split('/')[0] as string)) ns -= ran
   return Math.max(ns, 0) / 1_000
@@ -54,7 +54,9 @@ export function rssMb(pid: number): number | null {
   return isLinux ? orGone(() => Number(/^VmRSS:\s+(\d+) kB/m.exec(read(pid, 'status'))?.[1]) * 1.024e-3) : null
 }
 
-/** Returns the memory of these processes and their descendants, in MB; what several share counts for each in part (PSS). */
+/**
+ * Returns the memory of these processes and their descendants, in MB. Each process counts a part of the memory it shares (PSS).
+ */
 export function pssMb(roots: readonly number[]): number | null {
   if (!isLinux) return null
   const sizes = descendants(roots).map((pid) => orGone(() => Number(/^Pss:\s+(\d+) kB/m.exec(read(pid, 'smaps_rollup'))?.[1])))

@@ -9,7 +9,7 @@ import { type Scenario, scenariosFor } from './scenarios.ts'
 import { runScenario } from './suite.ts'
 
 const SCENARIO = 'new-lists'
-/** Sizes of the smaller tables, as parts of the rows of the run. */
+/** Sizes of the smaller tables, as fractions of the rows of the run. */
 const PARTS = [0.01, 0.1]
 const ROWS_MIN = 1_000
 

@@ -17,15 +17,18 @@ export interface Rows {
   readonly absences: number
   readonly employees: number
   readonly companies: number
-  /** True if the properties of absences go together; they are independent otherwise. */
+  /**
+   * True if properties of an absence depend on each other: starts grow with ids, and hours with days. Otherwise they are
+   * independent.
+   */
   readonly areTogether?: true
 }
 
 const ALL_FOR_AN_ABSENCE = 31 / 25
 
 /**
- * Returns the rows for a number of absences, in the proportions of `roster seed`: a fifth as many employees, and a fifth of these
- * companies. `areTogether`: instants grow with ids, and hours with days.
+ * Returns the numbers of rows for this number of absences, in the proportions of `roster seed`: one employee for 5 absences, and
+ * one company for 5 employees.
  */
 export function rowsFor(absences: number, areTogether = false): Rows {
   const shares = sharesOf(entities, Math.round(absences * ALL_FOR_AN_ABSENCE))
@@ -36,14 +39,14 @@ export function rowsFor(absences: number, areTogether = false): Rows {
 const SEED = 1
 /** Fixed range of days, so that the lists of the bench have the same rows on any day. */
 const DAYS = { firstDay: '2016-01-01', days: 3_653 }
-/** Days within which absences with neighboring ids begin, if their properties go together. */
+/** Range in days in which absences with neighboring ids begin, if `areTogether`. */
 const DAYS_OF_NEIGHBORS = 60
 const HOURS_OF_DAY = 7.5
 const SEED_FOLDER = join(import.meta.dir, '../src/seed')
 
 /**
- * Indexes that a team would make for new lists and summaries: in the order of the list, with all columns that are read, so that
- * PostgreSQL need not read rows.
+ * Indexes that a team would create for new lists and summaries. They have the order of the list and all columns that are read, so
+ * that PostgreSQL need not read rows.
  */
 const INDEXES_OF_NEW_LISTS = [
   'absence (status, start, id)',
@@ -63,7 +66,7 @@ const INDEXES_OF_NEW_LISTS = [
  */
 export async function load(url: string, rows: Rows): Promise<void> {
   await using(url, async (sql) => {
-    // Creating an index after its rows is faster than updating it.
+    // Indexes are created after the rows are loaded: this is faster than updating them for each row.
     const indexes = await sql<{ name: string; definition: string }[]>`
       select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
       from pg_index
@@ -88,8 +91,8 @@ export async function load(url: string, rows: Rows): Promise<void> {
 }
 
 /**
- * Makes the properties of absences go together, as those of real rows do: they begin in the order of their ids, except within
- * some weeks, and their hours are those of their days. Properties without a value stay without one.
+ * Makes the properties of absences depend on each other, as in real data. Starts are in the order of ids, except within
+ * `DAYS_OF_NEIGHBORS`, and hours follow from days. Properties without a value stay without a value.
  */
 async function bringTogether(sql: postgres.Sql, { absences }: Rows) {
   const days = DAYS.days - DAYS_OF_NEIGHBORS
@@ -137,7 +140,7 @@ export async function isLoaded(url: string, rows: Rows): Promise<boolean> {
 export async function restore(url: string, rows: Rows): Promise<void> {
   await using(url, async (sql) => {
     const touched = await sql.begin(async (transaction) => {
-      // With this name, triggers record no changes.
+      // Triggers record no changes of a session with this application name.
       await transaction`set local application_name = 'roster bench'`
       const changed: string[] = []
       for (const [index, count] of [rows.companies, rows.employees, rows.absences].entries()) {
@@ -148,7 +151,7 @@ export async function restore(url: string, rows: Rows): Promise<void> {
     })
     if (touched.length === 0) return
     for (const table of touched) await sql`vacuum (analyze) ${sql(table)}`
-    // Restored rows have a later transaction than the mark, so the mark is renewed.
+    // The restored rows are newer than the mark, so the mark is renewed.
     await sql`update bench.loaded set fingerprint = fingerprint`
     await sql`checkpoint`
   })
@@ -176,10 +179,10 @@ async function columnsOf(sql: postgres.ISql, table: string): Promise<string[]> {
   return columns.map(({ name }) => name)
 }
 
-/** Marks the database as loaded. Its transaction is later than that of all rows, and earlier than that of later writes. */
+/** Marks the database as loaded. The mark's transaction is later than the rows', and earlier than later writes. */
 async function mark(sql: postgres.Sql, rows: Rows) {
   await sql`insert into bench.loaded values (${fingerprintOf(rows)})`
-  // Written to disk now, so that the shutdown and the first scenario need not.
+  // The data is written to disk now, so that the shutdown and the first scenario are not slowed down by it.
   await sql`checkpoint`
 }
 
@@ -191,13 +194,14 @@ function fingerprintOf(rows: Rows): string {
   return hash.digest('hex')
 }
 
-/** Runs `work` without triggers, not even those of foreign keys, because `src/seed` makes valid references and copies. */
+/** Runs `work` without triggers, and without checks of foreign keys, because `src/seed` generates valid references and copies. */
 async function using<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const connection = {
     session_replication_role: 'replica',
     synchronous_commit: 'off',
     maintenance_work_mem: '256MB',
-    // Parallel workers would need shared memory, of which containers have little. The driver would leave out a number 0.
+    // Parallel workers would need shared memory, of which containers have little. This is a text, because the driver leaves out a
+    // number 0.
     max_parallel_maintenance_workers: '0',
   }
   const sql = postgres(url, { max: 1, onnotice: () => undefined, connection: connection as object })

@@ -8,22 +8,22 @@ export const DATA_DIR = join(import.meta.dir, '../.data/bench')
 
 // Memory as an operator would configure it. Each commit waits for the disk, as by default.
 const SETTINGS = { shared_buffers: '512MB', work_mem: '32MB', max_wal_size: '4GB' }
-/** More connections than all servers and peers open together. */
+/** Maximum number of connections: more than all servers and peers open together. */
 const CONNECTIONS_MAX = 500
 const END_SECONDS = 1
 const CANCEL_MS = 200
 
 /** The PostgreSQL of the bench, with a database for each number of rows. */
 export interface Cluster {
-  /** Process whose children serve the connections. */
+  /** Id of the process whose children serve the connections. */
   readonly postmasterPid: number
   /** Opens a database with these rows: loads it if it is missing or outdated, else restores it. */
   database(rows: Rows): Promise<Database>
-  /** Copies it for peers, without Roster's triggers; `isIndexed` adds indexes for new lists. */
+  /** Copies the database for peers, without Roster's triggers; `isIndexed` adds indexes for new lists. */
   peersDatabase(rows: Rows, isIndexed: boolean): Promise<Database>
   /** Creates a database with the same rows, by the migrations in `folder`. */
   otherDatabase(rows: Rows, folder: string): Promise<Database>
-  /** Copies the database with these rows, which nobody may use meanwhile; returns the address of the copy. */
+  /** Copies the database with these rows, which must have no connections meanwhile. Returns the URL of the copy. */
   copy(rows: Rows, name: string): Promise<string>
   /** Stops PostgreSQL; the databases are kept for the next run. */
   stop(): Promise<void>
@@ -58,7 +58,7 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
       await admin.unsafe(`drop database if exists ${name} with (force)`)
       await admin.unsafe(`create database ${name} template ${source} strategy file_copy`)
       await make(url)
-      // Without it, writing to disk would slow down the next rounds.
+      // Without a checkpoint, writing to disk would slow down the next rounds.
       await admin`checkpoint`
       console.log(`... in ${((performance.now() - startMs) / 1_000).toFixed(1)} s`)
     }
@@ -84,7 +84,7 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
       return urlOf(name)
     },
     async stop() {
-      // Without it, the shutdown would time out, and the next start would have to recover.
+      // Without a checkpoint, the shutdown would time out, and the next start would have to recover.
       await admin`checkpoint`.catch(() => undefined)
       await admin.end({ timeout: END_SECONDS })
       await embedded.stop()
@@ -94,8 +94,8 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
 }
 
 /**
- * Cancels the statements of a database again and again: a peer still computes what nobody waits for at the end of a round, and the
- * next program needs the processors. Returns a function that ends that.
+ * Cancels the statements of a database repeatedly: at the end of a round a peer still runs statements, and the next program needs
+ * the processors. Returns a function that stops this.
  */
 export function cancelStatements(url: string): () => Promise<void> {
   const sql = postgres(url, { max: 1 })

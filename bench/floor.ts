@@ -1,4 +1,4 @@
-// The floor `constant`, the cost of HTTP alone: Bun.serve with constant answers, read as JSON from stdin.
+// The floor `constant`, the cost of HTTP alone: a Bun.serve with constant answers. It reads the answers as JSON from stdin.
 import { startAndWait } from './children.ts'
 import { fillDraws } from './load/requests.mjs'
 import type { Operation } from './operation.ts'
@@ -6,7 +6,7 @@ import type { HttpTarget } from './server.ts'
 
 type ConstantAnswer = Pick<Operation, 'method' | 'status'> & { readonly body: string }
 
-/** Starts a server with the answers of `server` to these operations, one for each method. */
+/** Starts a server that answers these operations as `server` does: with one constant answer for each method. */
 export async function startConstant(server: HttpTarget, operations: readonly Operation[]): Promise<HttpTarget> {
   const answers = await Promise.all(operations.map((operation) => ask(server, operation)))
   const { found, pid, stop } = await startAndWait([process.execPath, '--no-env-file', import.meta.path], /listens on (\S+)/, {
@@ -16,7 +16,7 @@ export async function startConstant(server: HttpTarget, operations: readonly Ope
   return { name: 'constant', urls: [found], headers: {}, pids: [pid], database: null, stop }
 }
 
-/** Sends a request with any values of its ranges, because all answers have about the same size. */
+/** Sends a request with the lowest values of its ranges. Any values would do, because all answers have about the same size. */
 async function ask({ urls, headers }: HttpTarget, { method, path, body, status }: Operation): Promise<ConstantAnswer> {
   const answer = await fetch(urls[0] + fillDraws(path, ({ low }) => low), {
     method,

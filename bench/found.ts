@@ -1,4 +1,4 @@
-// How a server has found its lists, from its metrics.
+// Reads from a server's metrics how it has found its lists.
 
 /** Number of lists by how they were found. */
 export type Found = Readonly<Record<string, number>>
@@ -6,7 +6,9 @@ export type Found = Readonly<Record<string, number>>
 /** Matches metrics of lists, with a label: where an answer came from, how memory found it, or why the database had to find it. */
 const SERIES = /^roster_(?:(memory|database)_)?lists_total\{(?:from|way|reason)="(\w+)"\} (\d+)$/gm
 
-/** Reads the counts since the start of the server whose metrics are at this address; no counts if it does not answer. */
+/**
+ * Reads the counts since the start of a server. `admin`: address of its metrics. Returns no counts if the server does not answer.
+ */
 export async function readFound(admin: string): Promise<Found> {
   const answer = await fetch(`${admin}/metrics`).catch(() => null)
   return answer?.ok ? countsIn(await answer.text()) : {}
@@ -18,7 +20,7 @@ export function countsIn(text: string): Found {
   for (const [, source, label = '', digits] of text.matchAll(SERIES)) {
     const count = Number(digits)
     found[source === 'database' ? `database: ${label}` : label] = count
-    // Where the source is told in detail, only the rest is counted under its name.
+    // If a source also has detailed counts, its own count gets only the rest.
     if (source) found[`-${source}`] = (found[`-${source}`] ?? 0) + count
   }
   for (const source of ['memory', 'database']) {
@@ -28,7 +30,7 @@ export function countsIn(text: string): Found {
   return found
 }
 
-/** Returns the parts of lists between two readings in percent; empty if there were none. */
+/** Returns the percentages of lists between two readings, by how they were found; empty if there were no lists. */
 export function sharesBetween(before: Found, after: Found): Record<string, number> {
   const counts = Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)] as const)
   const positive = counts.filter(([, count]) => count > 0)
@@ -36,7 +38,7 @@ export function sharesBetween(before: Found, after: Found): Record<string, numbe
   return Object.fromEntries(positive.map(([name, count]) => [name, Number(((100 * count) / sum).toFixed(2))]))
 }
 
-/** Returns whether the database found the lists of this name. */
+/** Returns whether lists that are counted under this name were found by the database. */
 export function isFromDatabase(name: string): boolean {
   return name === 'database' || name.startsWith('database: ')
 }

@@ -1,4 +1,4 @@
-// Kinds of lists that clients ask for beside each other. Random values make each list another one: see `load/requests.mjs`.
+// Kinds of lists that clients request at the same time. Random values make each list different: see `load/requests.mjs`.
 import type { Rows } from './data.ts'
 
 export interface Kind {
@@ -10,7 +10,7 @@ export interface Kind {
 }
 
 const PAGE_SIZE = 20
-/** Part of the absences with each of four statuses, at least: `src/seed` gives one to 15 of 16 absences at random. */
+/** Minimum fraction of the absences that have one status: `src/seed` gives one of four statuses to 15 of 16 absences. */
 export const PART_OF_STATUS = 0.2
 const SMALLER_PAGES = 0.9
 

@@ -1,4 +1,4 @@
-// Measures lists in one process, without HTTP and PostgreSQL: `npm run bench:lists`. Every list is another one.
+// Measures lists in one process, without HTTP and PostgreSQL: `npm run bench:lists`. No list is requested twice.
 import { Command, Option } from 'commander'
 import absence from '../src/entities/absence.ts'
 import type { ListQuery } from '../src/model/query.ts'
@@ -34,14 +34,14 @@ const options = readCommand(command, process.argv.slice(2)) as {
 }
 
 const PAGE_SIZE = 50
-/** Number of lists before the first measured list, and maximum wait until no list needs PostgreSQL. */
+/** Number of lists in a row that memory must find before the first measured list, and maximum wait for them in ms. */
 const WARM_LISTS = 200
 const SETTLE_MS_MAX = 20_000
 const NAME_WIDTH = 16
 const CELL_WIDTH = 20
 
 const clock = openClock()
-/** Numbers of measured lists by the way in which they were found, or the reason why they were not. */
+/** Number of measured lists by the way in which memory found them, or by the reason why memory did not find them. */
 let ways = new Map<string, number>()
 
 /** Time of lists in µs, and how many of them PostgreSQL would have to find. */
@@ -51,7 +51,7 @@ interface Measured {
   readonly refused: number
 }
 
-/** Draws queries of a kind that differ from all before. */
+/** Draws queries of a kind. Each query differs from all previous ones. */
 type Draw = (count: number) => ListQuery[]
 
 const all = kindsOfProcess()
@@ -121,7 +121,7 @@ function drawn({ name }: Kind, count: number): ListQuery[] {
   return (draws.get(name) as Draw)(count)
 }
 
-/** Requests lists until codes decide, because indexes are built between lists, and then measures. */
+/** Requests lists until memory finds all of them, because indexes are built between lists. Then measures. */
 async function measureKind(table: MeasuredTable, kind: Kind): Promise<Measured> {
   const untilMs = performance.now() + SETTLE_MS_MAX
   for (let found = 0; found < WARM_LISTS && performance.now() < untilMs; ) {
@@ -144,7 +144,7 @@ function measureBeside(table: MeasuredTable): Map<string, Measured> {
   return new Map(kinds.map(({ name }, index) => [name, measuredOf(times[index] ?? [])]))
 }
 
-/** Returns the time in µs, below zero if PostgreSQL would have to find the list. */
+/** Returns the time in µs, or -1 if PostgreSQL would have to find the list. */
 function timeOf(table: MeasuredTable, query: ListQuery): number {
   const startUs = clock.nowUs()
   const found = table.find(query)

@@ -8,7 +8,7 @@ import type { Latency, Sample } from './results.ts'
 export interface Round {
   readonly connections: number
   readonly seconds: number
-  /** Longest time for a server to load a table before the lead-in; 0 for none. */
+  /** Maximum time for a server to load a table before the lead-in; 0: the server is not waited for. */
   readonly loadingSeconds: number
   /** Seconds of load before counting begins. */
   readonly leadInSeconds: number
@@ -21,7 +21,7 @@ interface LoadOptions extends Round {
   readonly operations: readonly Operation[]
   /** Headers of every request, such as the key. */
   readonly headers: Readonly<Record<string, string>>
-  /** Answers after which the load ends, if that is before its seconds are over. */
+  /** Number of answers after which the load ends early. */
   readonly answers?: number
   onBegin?(): void
   onEnd?(): void
@@ -33,7 +33,7 @@ export interface Load {
   readonly seconds: number
   /** Number of lost connections and timeouts. */
   readonly errors: number
-  /** Responses with another status than expected, by `503 instead of 200`. */
+  /** Number of responses with an unexpected status, by texts such as `503 instead of 200`. */
   readonly unexpected: Readonly<Record<string, number>>
   readonly buckets: Buckets
   /** Latencies of operations that have a kind, by kind. */
@@ -51,15 +51,15 @@ export interface Cost {
   readonly rssMb: number | null
 }
 
-/** Latencies by bucket. Bucket n has those from `BUCKET_GROWTH ** n` µs up to the next. */
+/** Number of latencies by bucket. Bucket n begins at `BUCKET_GROWTH ** n` µs, and ends where the next bucket begins. */
 type Buckets = Readonly<Record<number, number>>
 
-/** Ratio of a bucket's width to that of the one before; at one percent, a percentile is at most half a percent off. */
+/** Ratio of a bucket's width to the width of the bucket before. With 1 %, a percentile is at most 0.5 % off. */
 export const BUCKET_GROWTH = 1.01
 const PROGRAM = join(import.meta.dir, 'load/program.mjs')
 const TIMEOUT_SECONDS = 60
 
-/** Runs a load in another process of Node. @throws Error if that ends without a result */
+/** Runs a load in a separate process of Node. @throws Error if the process ends without a result */
 export async function runLoad({ onBegin, onEnd, ...options }: LoadOptions): Promise<Load> {
   const job = { ...options, bucketGrowth: BUCKET_GROWTH, timeoutSeconds: TIMEOUT_SECONDS }
   let result: Load | null = null

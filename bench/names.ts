@@ -1,18 +1,18 @@
-// Lists of employees by their names, and creates of employees with new names. Random values make each list another one.
+// Lists of employees by their names, and creates of employees with new names. Random values make each list different.
 import type { Rows } from './data.ts'
 import type { Operation } from './operation.ts'
 
 const PAGE_SIZE = 20
-/** Part of the pages that are requested by number. The last pages are left to cursors, which lead to pages after those. */
+/** Fraction of the pages that are requested by number. The last pages are reached only by cursors. */
 const PART_OF_PAGES = 0.9
 const CAPITAL = '{B|C|D|F|G|H|J|K|L|M|N|P|R|S|T|V|W|Z}'
 const VOWEL = '{a|e|i|o|u}'
 const CONSONANT = '{b|d|g|k|l|m|n|r|s|t|v}'
-/** A placeholder for 16,000,000 texts, so that hardly any text is drawn twice. */
+/** Placeholder for one of 16,000,000 texts, so that hardly any text is drawn twice. */
 const ANY_NAME = `${CAPITAL}${VOWEL}${CONSONANT}${VOWEL}${CONSONANT}${VOWEL}`
 const ANY_SECOND = 'Started=%3E{2016-01-01..2025-11-01}'
 
-/** Returns lists of employees that are sorted by texts and compared with texts, while new texts are created. */
+/** Returns lists of employees with filters and sorts by texts. They are measured while employees with new texts are created. */
 export function listsByNameFor({ employees }: Rows): readonly Operation[] {
   const pages = Math.max(2, Math.floor((PART_OF_PAGES * employees) / PAGE_SIZE))
   return [

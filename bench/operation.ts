@@ -6,16 +6,19 @@ export interface Operation {
   readonly path: string
   /** Body as JSON; undefined for a GET. */
   readonly body?: string
-  /** Expected status; any other one voids the result. */
+  /** Expected status. Any other status makes the result void. */
   readonly status: number
   /** Kind of list, if latencies are counted by kind. */
   readonly kind?: string
-  /** Kind of the page that the link `next` of the answer leads to, which the client asks for next; undefined: it follows no link. */
+  /**
+   * Kind of the next page, to which the link `next` of the answer leads: the client requests this page next. Undefined: it
+   * follows no link.
+   */
   readonly nextKind?: string
   /** API key of the request, which may have random values; undefined: the key of the settings, which has all rights. */
   readonly key?: string
-  /** Tokens of persons: `key` is the number of the one that the request has, from 1. */
+  /** Tokens of persons. If given, `key` is the number of the request's token, from 1. */
   readonly tokens?: readonly string[]
-  /** The same request for a key of all rights. Its random values are those of `path`, and then of `key`. */
+  /** The same request as a key with all rights sends it. It repeats the random values of `path`, and then of `key`. */
   readonly whole?: Pick<Operation, 'path' | 'body' | 'key'>
 }

@@ -7,18 +7,18 @@ import { PAGE, scenariosFor } from './scenarios.ts'
 
 export interface Options {
   readonly rows: number
-  /** True if properties of absences go together. */
+  /** True if properties of an absence depend on each other. */
   readonly together: boolean
   readonly seconds: number
   readonly connections: number
   readonly rounds: number
   readonly only: readonly string[]
-  /** Kinds of lists that are requested before the measured kind; empty: one other kind. */
+  /** Kinds of lists that are requested before the measured kind; empty: the default kind. */
   readonly after: readonly string[]
   /** Number of lists of another kind before a round. */
   readonly listsBefore: number
   readonly peers: readonly string[]
-  /** Number of servers; the run then only compares them with one server. Null: no such comparison. */
+  /** Number of servers to compare with one server; the run has no other scenarios. Null: no such comparison. */
   readonly servers: number | null
   readonly workers: number
   /** Seed of all random values. */
@@ -39,7 +39,7 @@ const ROWS = 1_000_000
 
 export const WRONG_USAGE = 2
 
-/** Returns the command line of a run for its report, without folders, which say nothing on another machine. */
+/** Returns the command line of a run for its report. Folders are left out, because they differ on another machine. */
 export function commandOf(args: readonly string[]): string {
   const isFolder = (word?: string) => word === '--data' || word === '--output'
   const told = args.filter((word, index) => !isFolder(word) && !isFolder(args[index - 1]) && !/^--(data|output)=/.test(word))
@@ -80,7 +80,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   return { seed, servers: null, publish: null, ...given, ...quick, peers } as Options
 }
 
-/** Returns the rows of a run. */
+/** Returns the numbers of rows of a run. */
 export function rowsOf({ rows, together }: Pick<Options, 'rows' | 'together'>): Rows {
   return rowsFor(rows, together)
 }

@@ -1,4 +1,4 @@
-// Other servers on the same tables, with their own packages: bench/peers/package.json.
+// Servers that are compared with Roster, on the same tables. Their packages are in bench/peers/package.json.
 import { join } from 'node:path'
 import { installLocked } from '../test/support/installLocked.ts'
 import { startAndWait } from './children.ts'
@@ -12,9 +12,9 @@ import type { HttpTarget } from './server.ts'
 
 /** A server that is compared with Roster. */
 export interface Peer extends HttpTarget {
-  /** True if its tables have indexes for new lists; then it runs only their scenarios. */
+  /** True if its tables have indexes for new lists. Such a peer runs only scenarios of new lists. */
   readonly isIndexed: boolean
-  /** True if its clients see only some rows; then it runs only scenarios of keys of few rights. */
+  /** True if its clients see only some rows. Such a peer runs only scenarios of keys with few rights. */
   readonly hasRowSecurity: boolean
   /** Version, such as `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
   readonly version: string
@@ -32,12 +32,12 @@ interface Definition extends Pick<Peer, 'translate' | 'readBody'> {
 
 const same = { translate: unlessEmployees, readBody: (body: unknown) => body }
 
-/** The hand-written peers have companies and absences. */
+/** Returns null for an operation on employees: the hand-written peers have only companies and absences. */
 function unlessEmployees(operation: Operation): Operation | null {
   return operation.path.startsWith('/Employees') ? null : operation
 }
 
-/** The peers; each has an entry here, and a program of that name in bench/peers. */
+/** The peers. Each peer is an entry here, and a program of the same name in bench/peers. */
 const definitions: Readonly<Record<string, Definition>> = {
   fastify: { runtime: 'Node', packages: ['fastify', 'pg'], ...same },
   hono: { runtime: 'Bun', packages: ['hono', 'drizzle-orm', 'postgres'], ...same },
@@ -69,7 +69,7 @@ interface Options {
   readonly processes: number
 }
 
-/** Installs the packages of the peers and starts some of them. @throws Error if one does not start */
+/** Installs the packages of the peers, and starts the named peers. @throws Error if one does not start */
 export async function startPeers(names: readonly string[], options: Options): Promise<Peer[]> {
   installLocked(FOLDER)
   const peers: Peer[] = []

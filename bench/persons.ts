@@ -1,4 +1,4 @@
-// Persons for the bench: an issuer of their tokens, their roles, their rows, and as many keys with rights of the same kind.
+// Persons for the bench: an issuer of their tokens, their roles and rows, and as many keys with the same kind of rights.
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,10 @@ const FIELDS = 'Id,EmployeeId,Start,End,Period'
 const AUDIENCE = 'https://bench.example'
 const TOKEN_SECONDS = 86_400
 
-/** Roles with which a person reads the same absences as a key of `clientOfPersons`. Each request also looks for her reports. */
+/**
+ * Roles with which a person reads the same absences as a key of `clientOfPersons`. Each request also looks whether the person has
+ * reports.
+ */
 const ROLES = `
 me Employees?WorkEmail={email}
 
@@ -23,20 +26,20 @@ role manager when Employees?ManagerId={me.Id}
   read Employees?ManagerId={me.Id}&fields=Id,DisplayName
 `
 
-/** Returns keys, each of which reads the absences of the employee whose id is the number of the key. */
+/** Returns keys that read absences: the key with number n reads the absences of the employee with id n. */
 export function clientOfPersons(keys: number): Client {
   return { name: 'people', keys, rights: (number) => [`read Absences?EmployeeId=${number}&fields=${FIELDS}`] }
 }
 
-/** Returns the query that gives a key of all rights what the person with this number sees. */
+/** Returns the query with which a key with all rights reads the same as the person with this number. */
 export function filtersOfPerson(number: string): string {
   return `EmployeeId=${number}&fields=${FIELDS}`
 }
 
 export interface Issuer {
-  /** Settings of a server for these persons, whose limits no load reaches. */
+  /** Settings of a server for these persons. Its limits are higher than any load. */
   readonly settings: Readonly<Record<string, string>>
-  /** A token of each person, in the order of the ids of their rows, from 1. */
+  /** One token for each person, in the order of the employees' ids, from 1. */
   readonly tokens: readonly string[]
   /** Signs new tokens of the persons. */
   renew(): readonly string[]
@@ -78,7 +81,7 @@ export function openIssuer(persons: number, roles = ROLES): Issuer {
   }
 }
 
-/** A token with the claims that a provider usually puts into one. */
+/** Returns a token with the claims that providers usually include. */
 function tokenFor(key: KeyObject, iss: string, number: number): string {
   const nowS = Math.floor(Date.now() / 1_000)
   const claims = {
@@ -105,7 +108,7 @@ function emailOf(number: number | string): string {
   return `person${number}@bench.example`
 }
 
-/** Gives the employees the addresses of the tokens; `restore` undoes it. */
+/** Sets the employees' e-mail addresses to those of the tokens; `restore` undoes this. */
 export async function addAddresses(url: string, persons: number): Promise<void> {
   const sql = postgres(url, { max: 1 })
   await sql`update employee set work_email = 'person' || id || '@bench.example' where id <= ${persons}`

@@ -16,7 +16,7 @@ import {
 } from './report/summary.ts'
 import { INDEXED, type Results, type ScenarioResult } from './results.ts'
 
-/** Thrown if a run is not fit for publication, or if a page has no place for it; the message says why. */
+/** Thrown if a run cannot be published, or if a page lacks the marks of the block for it. The message says why. */
 export class NotPublished extends Error {}
 
 export const PUBLISHED = 'bench/published.json'
@@ -31,7 +31,7 @@ interface Page {
   textFor(results: Results, before: string): string
 }
 
-/** All files with figures of the published run; a test compares them with it. */
+/** All files with figures of the published run. A test compares these files with the run. */
 export const pages: readonly Page[] = [
   { path: 'README.md', textFor: (results, before) => withBlock(before, readmeBlock(results)) },
   { path: 'docs/benchmarks.md', textFor: (results, before) => withBlock(before, fullBlock(results)) },
@@ -39,7 +39,7 @@ export const pages: readonly Page[] = [
   { path: 'docs/images/bench-p99.svg', textFor: (results) => latencyPlot(plotted(results)) },
 ]
 
-/** Publishes the run of this JSON file. Writes nothing if the run is not fit. @throws NotPublished */
+/** Publishes the run of this JSON file. Writes nothing if the run cannot be published. @throws NotPublished */
 export function publish(file: string, root: string): void {
   const results = readResults(file)
   if (results.rows.areTogether) throw new NotPublished('the run is of rows whose properties go together')
@@ -64,7 +64,7 @@ function withBlock(page: string, block: string): string {
   return page.replace(BLOCK, (_, begin: string, end: string) => begin + block + end)
 }
 
-/** Text of the README: some scenarios beside the best peers, and a chart of all programs in them. */
+/** Returns the text for the README: some scenarios with the best peers, and a chart of all programs in these scenarios. */
 function readmeBlock(results: Results): string {
   const heads = ['requests/s', 'Roster', 'best peer', 'best peer with an index made for it', 'p99 of Roster, ms']
   const lines = shownOf(results).map(({ title, rows, subject }) => {
@@ -78,7 +78,7 @@ function readmeBlock(results: Results): string {
 ${circumstances(results, PUBLISHED)}`
 }
 
-/** Text of the full report: charts of some scenarios, and every scenario with every peer. */
+/** Returns the text of the full report: charts of some scenarios, and a table of all scenarios and peers. */
 function fullBlock(results: Results): string {
   const peers = targetsOf(results).filter(isPeer)
   const shareOf = ({ targets }: ScenarioResult) => {
@@ -124,7 +124,7 @@ function plotted(results: Results): { title: string; rows: Row[] }[] {
   })
 }
 
-/** @throws NotPublished if the run lacks one of these scenarios, or its figures */
+/** Returns the scenarios of `SHOWN` with their figures. @throws NotPublished if the run lacks a scenario or its figures */
 function shownOf(results: Results): (ScenarioResult & { rows: Row[]; subject: Row })[] {
   return SHOWN.map((name) => {
     const scenario = results.scenarios.find((found) => found.name === name)

@@ -6,7 +6,7 @@ import type { Peer } from './peers.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
 import type { HttpTarget } from './server.ts'
 
-/** Requests with random values to make of an operation. */
+/** Number of requests to make of an operation that has random values. */
 const FILLS = 3
 const SEED = 4_711
 /** Each request is sent twice, because the second answer may come from memory. */
@@ -16,9 +16,9 @@ const TIMES = 2
 type Asked = Pick<HttpTarget, 'name' | 'urls' | 'headers'> & Partial<Pick<Peer, 'translate' | 'readBody'>>
 
 /**
- * Sends requests to servers, and reads the same from PostgreSQL, by SQL that shares no code with the server; compares status,
- * total, order and every value. Only operations that read and succeed. @throws Error with the server, the request and the first
- * difference
+ * Sends requests to servers, and reads the same rows from PostgreSQL by SQL that shares no code with the server. Compares status,
+ * total, order and every value. Only operations that read and succeed are checked. @throws Error with the server, the request and
+ * the first difference
  */
 export async function checkAnswers(
   servers: readonly Asked[],
@@ -61,12 +61,12 @@ function nextPageOf(path: string): string {
   return path.replace(/(?<=[?&]page=)\d+/, (page) => String(Number(page) + 1))
 }
 
-/** A request, and the path by which a key of all rights asks for the same rows. */
+/** A request, and the path with which a key with all rights requests the same rows. */
 interface Filled extends Operation {
   readonly wholePath: string
 }
 
-/** Fills a request with random values, several times; a request without any once. */
+/** Makes `FILLS` requests with random values, or one request if the operation has no random values. */
 function fillsOf({ whole, ...operation }: Operation): Filled[] {
   const { path, key } = operation
   const random = new Random(SEED)
@@ -129,7 +129,7 @@ function differenceOfRow(answered: Row, stored: Row): string | null {
   return unknown === undefined ? null : `${unknown}: there is no such column`
 }
 
-/** Returns null for a column of an object that is null as a whole. */
+/** Returns null for a column of an object that is null. */
 function nullGroup(answered: Row, column: string): null | undefined {
   const group = Object.keys(answered).find((name) => column.startsWith(`${name}_`))
   return group !== undefined && answered[group] === null ? null : undefined

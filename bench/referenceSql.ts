@@ -1,21 +1,21 @@
 /** A row by its columns, or by its properties. */
 export type Row = Record<string, unknown>
 
-/** SQL whose result an answer must have. */
+/** SQL that reads what an answer must have. */
 export interface Reference {
   readonly rows: string
-  /** Counts all rows of a list, or all groups of a summary; null for a path with an id. */
+  /** Statement that counts all rows of a list, or all groups of a summary; null for a path with an id. */
   readonly total: string | null
 }
 
 const TABLES: Readonly<Record<string, string>> = { absences: 'absence', companies: 'company', employees: 'employee' }
 const OWN_PARAMETERS = ['sort', 'page', 'PageSize', 'groupBy', 'sum', 'fields']
-/** Properties of objects, of which `fields` names the object alone. */
+/** Properties of objects: `fields` names only the object. */
 const OBJECTS: Readonly<Record<string, readonly string[]>> = { Period: ['Period.Prefered', 'Period.Days', 'Period.Hours'] }
 
 /**
- * Reads a path by the README, without any code of the server. @throws Error for paths that it does not support, such as filters
- * without a value
+ * Translates a path to SQL as the README describes it, without any code of the server. @throws Error for paths that it does not
+ * support, such as filters without a value
  */
 export function referenceOf(path: string): Reference {
   const [address = '', query = ''] = path.split('?')
@@ -45,7 +45,7 @@ export function referenceOf(path: string): Reference {
 
 type Given = (parameter: string) => string | undefined
 
-/** Reference of a summary; columns are named after the members of its JSON. */
+/** Returns the SQL of a summary. Columns are named after the members of its JSON. */
 function summaryOf(matching: string, given: Given): Reference {
   const [keys = [], sums = []] = ['groupBy', 'sum'].map((name) => given(name)?.split(',') ?? [])
   const selected = keys.map((text) => {
@@ -69,7 +69,7 @@ function windowOf(given: Given, size: number, max: number): string {
   return `limit ${pageSize} offset ${(Number(given('page') ?? 1) - 1) * pageSize}`
 }
 
-/** Removes the sign; a '+' in a query string has become a space. */
+/** Removes the sign of a sort. A `+` in a query string has become a space. */
 function withoutSign(sort: string): string {
   return sort.replace(/^[-+ ]/, '')
 }
@@ -87,24 +87,24 @@ function condition(property: string, text: string): string {
   return `${columnOf(property)} ${operator === '!=' ? 'is distinct from' : operator} ${literal(value)}`
 }
 
-/** Returns a text in lower case and without accents, as far as the generated names need it. */
+/** Returns SQL for a text in lower case and without accents, as far as the generated names need it. */
 function folded(column: string): string {
   const bare = `regexp_replace(normalize(lower(${column}), NFD), '[\\u0300-\\u036f]', '', 'g')`
   return `translate(${bare}, 'øłıđ', 'olid')`
 }
 
-/** @throws Error for texts that `folded`, or a pattern, would have to change */
+/** Returns the value. @throws Error for a text that `folded`, or a pattern, would have to change */
 function plainWord(value: string): string {
   if (/^[a-z]+$/.test(value)) return value
   throw new Error(`the reference does not know how to fold ${value}`)
 }
 
-/** Returns the name behind a reference to an employee; null for a property of the row itself. */
+/** Returns the name of the employee's property in a path; null for a property of the row itself. */
 function relatedOf(property: string): string | null {
   return /^EmployeeId\.(\w+)$/.exec(property)?.[1] ?? null
 }
 
-/** Joins the columns of employees that these properties name, under names that no column of the row has. */
+/** Joins the employees' columns that these properties name. The join gives them names that no column of the row has. */
 function joinOf(related: readonly string[]): string {
   if (related.length === 0) return ''
   const columns = [...new Set(related)].map((property) => `${columnOf(relatedOf(property) as string)} as ${columnOf(property)}`)

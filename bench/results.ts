@@ -1,4 +1,4 @@
-/** Measurements of one run. A file in `bench/results/` is one of these as JSON. */
+/** Measurements of one run. Each file in `bench/results/` has one run as JSON. */
 export interface Results {
   readonly date: string
   readonly command: string
@@ -11,7 +11,7 @@ export interface Results {
   readonly connections: number
   readonly workers: number
   readonly seed: number
-  /** How long the measurement took; earlier runs have none. */
+  /** Duration of the measurement; earlier runs have none. */
   readonly minutes?: number
   readonly rows: {
     readonly absences: number
@@ -37,9 +37,9 @@ export const INDEXED = '-indexed'
 /** One program under the load of a scenario: `roster`, `no-memory`, the floor `constant`, or a peer. */
 export interface TargetResult {
   readonly target: string
-  /** Why the figures do not count; null if they count. */
+  /** Reason why the figures do not count; null if they count. */
   readonly void: string | null
-  /** Rounds in the order in which they were run; those of the targets alternate. */
+  /** Rounds in the order in which they were run. The rounds of different targets alternate. */
   readonly rounds: readonly Sample[]
 }
 
@@ -56,13 +56,13 @@ export interface Sample extends Latency {
   readonly postgresCpuUs: number | null
   /** Resident memory of the largest server process. */
   readonly rssMb: number | null
-  /** CPU time of the load program and of the bench, as a part of all processors; earlier runs have none. */
+  /** CPU time of the load program and of the bench, as a percentage of all processors; earlier runs have none. */
   readonly loadCpuPercent?: number
-  /** Requests/s of the background that were answered, if there is one; earlier runs have none. */
+  /** Answered background requests per second, if there is a background; earlier runs have none. */
   readonly besidePerSecond?: number
   /** Latencies of each kind of list, if the scenario asks for several. */
   readonly kinds?: Readonly<Record<string, Latency>>
-  /** Parts of the lists by how the server found them, in percent. */
+  /** Percentages of the lists, by how the server found them. */
   readonly found?: Readonly<Record<string, number>>
 }
 

@@ -1,5 +1,5 @@
-// Measures the memory of a worker while keys are used, each of which has other rights, beside as many keys of all rights that ask for
-// as much: `npm run bench:rights`.
+// Measures the memory of a worker while many keys with different rights are used, and while as many keys with all rights send the
+// same requests: `npm run bench:rights`.
 import { Command } from 'commander'
 import { Ending, status, stopChildren } from './children.ts'
 import { type Client, keyOf, LIMITS_OF_MANY, putKeys, wholeOf } from './clients.ts'
@@ -23,15 +23,15 @@ const options = readCommand(command, process.argv.slice(2)) as {
   readonly data: string
 }
 
-/** Maximum number of requests at the same time. */
+/** Maximum number of concurrent requests. */
 const CONNECTIONS = 8
-/** Number of rounds with a key that is not counted, in which tables are loaded and code is compiled. */
+/** Number of rounds before the measurement, by one other key. In these rounds tables are loaded and code is compiled. */
 const WARM_ROUNDS = 2
-/** Time in ms after which the memory that a round needed is given back. */
+/** Time in ms after a round until its temporary memory is freed. */
 const SETTLE_MS = 3_000
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.UTC(2016, 0, 1)
-/** Properties that a right may leave out; the others are what each key sorts and filters by. */
+/** Properties that a right may leave out. Each key sorts and filters by the others. */
 const OPTIONAL = ['Employee', 'EmployeeId', 'End', 'Reason', 'Period', 'Status', 'Type']
 const OPTIONAL_OF_EMPLOYEE = ['DisplayName', 'JobTitle', 'Department', 'WorkEmail', 'CompanyId', 'Company', 'Location']
 const CELL_WIDTH = 16
@@ -76,7 +76,7 @@ function lineOf(name: string, cells: readonly string[]): string {
 
 /** Returns the memory of a worker before keys are used, and after each round of their requests. */
 async function measure(client: Client, database: Database): Promise<(number | null)[]> {
-  // It has limits of its own, which the rounds that are not counted do not reach.
+  // A single key has its own limits, which the warm-up rounds do not reach.
   const other = wholeOf({ keys: 1 })
   await putKeys(database.url, [client, other])
   const server = await startServer('roster', database, { workers: 1, settings: LIMITS_OF_MANY })
@@ -101,7 +101,7 @@ async function settled({ pids }: HttpTarget): Promise<number | null> {
   return largestRssMb(pids)
 }
 
-/** Asks for all that a key may ask for, once with each key. */
+/** Sends all kinds of requests once with each key. */
 async function askAll(server: HttpTarget, keyFor: (number: number) => string, round: number): Promise<void> {
   let next = 1
   const askSome = async () => {
@@ -115,13 +115,13 @@ async function askAll(server: HttpTarget, keyFor: (number: number) => string, ro
   status(null)
 }
 
-/** Requests new lists of both entities, a summary, and a single absence, which it then changes. */
+/** Requests new lists of both entities and a summary. Reads a single absence, and then changes it. */
 async function askWith({ urls: [url] }: HttpTarget, key: string, number: number, round: number): Promise<void> {
   const headers = { Authorization: `ApiKey ${key}`, 'Content-Type': 'application/json' }
   const ask = async (path: string, init: RequestInit = {}): Promise<unknown> => {
     const answer = await fetch(url + path, { ...init, headers })
     const text = await answer.text()
-    // Until the tables are in memory, summaries of one key follow one another.
+    // Until the tables are in memory, summaries of one key take turns, and one that waits too long is refused.
     if (answer.status === 503) {
       await Bun.sleep(1_000 * Number(answer.headers.get('Retry-After')))
       return ask(path, init)
@@ -129,7 +129,7 @@ async function askWith({ urls: [url] }: HttpTarget, key: string, number: number,
     if (!answer.ok) throw new Error(`${init.method ?? 'GET'} ${path} of key ${number}: ${answer.status} ${text}`)
     return JSON.parse(text)
   }
-  // A second of its own in each request, so that no answer is kept for it.
+  // Each request has its own time, so that it cannot be answered from a cached answer.
   const request = number + options.keys * (round + WARM_ROUNDS)
   const second = new Date(FIRST_DAY_MS - 1_000 * request).toISOString().replace('.000Z', 'Z')
   const after = `Start=%3E${second}`
@@ -142,7 +142,7 @@ async function askWith({ urls: [url] }: HttpTarget, key: string, number: number,
   await ask(`/Absences/${absence.id}`, { method: 'PATCH', body: '{"Status":"Approved"}' })
 }
 
-/** Returns the rights of a key: with those of a thousand others, no text, no set of properties and no value is often the same. */
+/** Returns the rights of a key. Among the rights of a thousand keys, texts, sets of properties and values are seldom equal. */
 function rightsOf(text: string): string[] {
   const number = Number(text)
   const filters = filtersOf(number)

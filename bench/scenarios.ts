@@ -12,17 +12,19 @@ export interface Scenario {
   readonly name: string
   readonly title: string
   readonly operations: readonly Operation[]
-  /** Load that runs at the same time; the figures contain only its CPU time. */
+  /** Load that runs at the same time. Of this load, the figures contain only the CPU time. */
   readonly background?: { readonly operations: readonly Operation[]; readonly rate: number }
-  /** Lists of other kinds, which a new server gets before each round; it is compared with a new server that does not get them. */
+  /** Lists of other kinds. A new server gets them before each round, and is compared with a new server that does not get them. */
   readonly after?: readonly { readonly kind: string; readonly operation: Operation }[]
-  /** True if no list is asked for twice. Peers are also measured with indexes for these requests. */
+  /** True if no list is requested twice. Peers are then also measured with indexes for these lists. */
   readonly isNew?: boolean
-  /** Number of persons with tokens who ask, beside as many keys; undefined: keys alone ask. */
+  /**
+   * Number of persons who send requests with tokens, in turns with the same number of keys. Undefined: only keys send requests.
+   */
   readonly persons?: number
 }
 
-/** Name that stands for the scenarios of docs/benchmarks.md in `--only`: measuring all scenarios takes hours. */
+/** Name for `--only` that selects the scenarios of docs/benchmarks.md: measuring all scenarios takes hours. */
 export const PAGE = 'page'
 const OF_PAGE = [
   'one-by-id',
@@ -84,7 +86,7 @@ const patches = (path: string, bodies: readonly unknown[]): Operation[] =>
 const listOf = ({ query }: Kind): Operation => ({ method: 'GET', path: `/Absences?${query}`, status: 200 })
 const middleOf = ({ low, high }: { low: number; high: number }) => Math.floor((low + high) / 2)
 
-/** Returns all scenarios. A random value is in the path, or a whole value of the body. */
+/** Returns all scenarios for tables with these numbers of rows. `after`: kinds of lists to request before a kind is measured. */
 function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
   const { absences, companies } = rows
   const company = `/Companies/{1..${companies}}`
@@ -94,7 +96,7 @@ function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
   const body = '{"Name":"Bench","Enabled":true}'
   const names = patches(company, [{ Name: 'Bench' }, { Name: 'Bench and Sons' }])
   const enabled = patches(company, [{ Enabled: true }, { Enabled: false }])
-  // Moves absences into the list of the approved ones, and out of it.
+  // These changes move absences into the list of approved absences, and out of it.
   const changes = patches(`/Absences/{1..${absences}}`, [{ Status: 'Approved' }, { Status: 'Requested' }])
   const background = { operations: changes, rate: WRITES_PER_SECOND }
   const moves = patches(`/Absences/{1..${absences}}`, [{ Start: '{2016-07-01..2025-11-01}', End: '{1d..15d}' }])
@@ -156,7 +158,7 @@ function allFor(rows: Rows, after: readonly string[]): readonly Scenario[] {
   ]
 }
 
-/** Returns the scenarios of keys of few rights, each with the requests by which keys of all rights ask for the same. */
+/** Returns the scenarios of keys with few rights, each with the same requests as keys with all rights send them. */
 function restrictedFor(rows: Rows): readonly Scenario[] {
   const clients = clientsFor(rows)
   const { approved, person } = clients
@@ -191,19 +193,19 @@ function restrictedFor(rows: Rows): readonly Scenario[] {
   ]
 }
 
-/** Returns the scenario of persons, whose operation has the key of those with rights of the same kind. */
+/** Returns the scenario of persons. Its operation also has a key with the same kind of rights. */
 function personsFor({ employees }: Rows): Scenario {
   const persons = Math.min(PERSONS_MAX, employees)
   const path = '/Absences?Start=%3E{2016-01-01..2019-01-01}&sort=-Start'
   const number = `{1..${persons}!}`
-  // The path is that of a key of all rights, with which the answers are checked.
+  // A key with all rights would send this path; the answers are checked with it.
   const whole = { path: `${path}&${filtersOfPerson(number)}`, key: anyKeyOf(clientOfPersons(persons)) }
   const title = `never asked before, by ${persons} persons of their own absences each: those after a random second, the latest first`
   const operation: Operation = { method: 'GET', path, status: 200, key: number, whole }
   return { name: 'persons', title, operations: [operation], isNew: true, persons }
 }
 
-/** Returns the scenarios of one row by a key of few rights. */
+/** Returns scenarios in which keys with few rights read or write one row. */
 function ofRows({ absences, companies, employees }: Rows, { almost, clerk }: Clients): readonly Scenario[] {
   const absence = `/Absences/{1..${absences}}`
   const company = `/Companies/{1..${companies}}`
@@ -232,19 +234,19 @@ function ofRows({ absences, companies, employees }: Rows, { almost, clerk }: Cli
   ]
 }
 
-/** Returns the scenarios of keys of all rights. @throws UnknownScenario if there are none */
+/** Returns the scenarios of keys with all rights. @throws UnknownScenario if there are none */
 export function unrestricted(scenarios: readonly Scenario[], reason: string): readonly Scenario[] {
   const found = scenarios.filter((scenario) => !isRestricted(scenario))
   if (found.length > 0) return found
   throw new UnknownScenario(`${scenarios.map(({ name }) => name)}: keys of few rights are not measured with ${reason}.`)
 }
 
-/** True if keys of few rights ask. */
+/** True if keys with few rights send the requests. */
 export function isRestricted({ operations }: Pick<Scenario, 'operations'>): boolean {
   return operations.some(({ key }) => key !== undefined)
 }
 
-/** Returns the kinds after which a kind is measured. @throws UnknownScenario */
+/** Returns the kinds of lists that are requested before a kind is measured. @throws UnknownScenario */
 function othersOf({ name }: Kind, kinds: readonly Kind[], after: readonly string[]): readonly Kind[] {
   const names = kinds.map((kind) => kind.name)
   const unknown = after.find((wanted) => wanted !== 'all' && !names.includes(wanted))
@@ -254,8 +256,8 @@ function othersOf({ name }: Kind, kinds: readonly Kind[], after: readonly string
 }
 
 /**
- * Returns the scenarios that are possible with these rows, or those of them that `only` names; `PAGE` names several. `after`:
- * kinds of lists before those of one kind; `all`: each other kind. @throws UnknownScenario
+ * Returns the scenarios that are possible with these rows, or only those that `only` names; `PAGE` selects several. `after`:
+ * kinds of lists to request before a kind is measured; `all`: each other kind. @throws UnknownScenario
  */
 export function scenariosFor(rows: Rows, only: readonly string[] = [], after: readonly string[] = []): readonly Scenario[] {
   const all = allFor(rows, after)

@@ -14,13 +14,13 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>
   /** Processes whose CPU time is counted, with their descendants. */
   readonly pids: readonly number[]
-  /** Address of its metrics, without a slash at the end. */
+  /** Address of the program's metrics, without a slash at the end. */
   readonly admin?: string
-  /** True if it loads tables into memory. */
+  /** True if the program loads tables into memory. */
   readonly hasMemory?: boolean
-  /** Null if it has no database. */
+  /** Database of the program; null if it has none. */
   readonly database: Database | null
-  /** Begins to cancel its statements; returns a function that ends that. */
+  /** Begins to cancel the program's statements. Returns a function that stops this. */
   cancelStatements?(): () => Promise<void>
   stop(): Promise<void>
 }
@@ -32,7 +32,7 @@ interface Options {
   readonly root?: string
   /** False: lists are read from the database. Default: true. */
   readonly hasMemory?: boolean
-  /** Settings in place of those of the bench. */
+  /** Settings that replace the settings of the bench. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
@@ -43,8 +43,9 @@ const METRICS = /Metrics: (http:\S+)\/metrics/
 const ROOT = join(import.meta.dir, '..')
 
 /**
- * Rate limits that the load cannot reach: as many rules as by default, because they decide what a decision costs. Addresses have
- * fewer, because their table is 256 times as large as their largest limit.
+ * Settings with rate limits that the load cannot reach. There are as many rules as by default, because the number of rules
+ * decides what a decision costs. The limit of addresses is lower, because their table needs 256 bytes for each request of the
+ * limit.
  */
 const SETTINGS = {
   RATE_LIMITS: '1000000/1s,1000000/2s,1000000/3s',
@@ -64,9 +65,9 @@ export async function startServer(
   { workers, root = ROOT, hasMemory = true, settings = {} }: Options,
 ): Promise<HttpTarget> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
-  // The server ends with its launcher, which is this process.
+  // The server ends when its launcher ends. Here this process is the launcher.
   const own = { ROSTER_LAUNCHER: String(process.pid), DATABASE_URL: database.url, DATA_DIR: dataDir }
-  // Another checkout may have no such setting, and its metrics may have other names.
+  // Another commit may not have this setting, and may have other metrics.
   const hasAdmin = root === ROOT
   const chosen = {
     ...(hasAdmin ? { ADMIN_PORT: '0' } : {}),

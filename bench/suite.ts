@@ -12,9 +12,14 @@ export interface Plan {
   readonly seed?: number
 }
 
-/** Longest lead-in of a first round, and of one that may load a table: statements are prepared and code is compiled. */
+/**
+ * Maximum lead-in of a first round, and of a round that may load a table. In it, statements are prepared and code is compiled.
+ */
 const WARM_SECONDS_MAX = 3
-/** Longest wait for a table to load before such a round, and the same as a multiple of a round's time. */
+/**
+ * Maximum wait for a table to load before such a round, in seconds and as a multiple of the round's duration. The smaller one
+ * counts.
+ */
 const LOADING_SECONDS_MAX = 30
 const LOADING_OF_ROUND = 8
 const LEAD_IN_SECONDS = 0.15
@@ -22,12 +27,15 @@ const SEEDS = 1_000_000
 /** Maximum number of rounds of a scenario, and the distance between the first seeds of two scenarios. */
 export const ROUNDS_MAX = 1_000
 
-/** Returns the seed of a round of a scenario: different in each, so that no new list is asked for twice. */
+/** Returns the seed for a round of a scenario. Each round has another seed, so that no new list is requested twice. */
 function seedOf(seed: number, name: string, round: number): number {
   return ((seed + Bun.hash.crc32(name)) % SEEDS) * ROUNDS_MAX + round
 }
 
-/** Measures all targets in turns: A B C, C B A, A B C. Every target finds the same rows. Stops the targets of this scenario. */
+/**
+ * Measures all targets in turns: A B C, C B A, A B C. Each target begins with the same rows. Stops targets that run only for this
+ * scenario.
+ */
 export async function runScenario(scenario: Scenario, targets: readonly Target[], plan: Plan): Promise<ScenarioResult> {
   const results = new Map(targets.map(({ name }) => [name, { target: name, rounds: [], void: null } as TargetResult]))
   for (let number = 1; number <= plan.rounds; number++) {
@@ -47,8 +55,8 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
 }
 
 /**
- * Returns the lead-in of a round. A table may be loaded in a first round, with new requests, and with writes, because these are
- * undone between rounds.
+ * Returns the lead-in of a round. A table may be loaded in the first round, in each round with new requests, and in each round
+ * with background writes, because writes are undone between rounds.
  */
 function leadInOf({ isNew, background }: Scenario, { seconds }: Plan, round: number) {
   if (round > 1 && !isNew && !background) return { loadingSeconds: 0, leadInSeconds: LEAD_IN_SECONDS }

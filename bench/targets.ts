@@ -22,29 +22,29 @@ export interface Measured {
   readonly load: Load
   /** Reason why the requests of the background do not count; null if they count. */
   readonly fault: string | null
-  /** Requests/s of the background that were answered; null if there is none. */
+  /** Answered background requests per second; null if there is no background. */
   readonly besidePerSecond: number | null
   readonly cost: Cost
-  /** Parts of the lists by how a server found them, in percent. */
+  /** Percentages of the lists, by how a server found them. */
   readonly found?: Readonly<Record<string, number>>
 }
 
-/** Maximum number of background requests that wait for their answers at the same time. */
+/** Maximum number of concurrent background requests. */
 const BACKGROUND_MAX = 16
-/** Longest time for the lists of another kind before a round. */
+/** Maximum time for the lists of another kind before a round, in seconds. */
 const BEFORE_SECONDS_MAX = 300
-/** Quick answers in a row after which a table counts as loaded; enough that each of a few workers has given some. */
+/** Number of quick answers in a row after which a table counts as loaded: enough that each of a few workers has given some. */
 const QUICK_MIN = 40
 const QUICK_MS = 10
 const QUICK_PAUSE_MS = 25
 
 /** The load, translated for a target. */
 export interface Asked extends Pick<Scenario, 'operations' | 'background'> {
-  /** Lists that are asked for before the lead-in of each round. */
+  /** Lists to request before the lead-in of each round. */
   readonly before?: { readonly operation: Operation; readonly lists: number }
 }
 
-/** Returns a target that loads a program over HTTP. */
+/** Returns a target that puts a program under load over HTTP. */
 export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
   const { name, database } = target
   return {
@@ -56,7 +56,9 @@ export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): 
   }
 }
 
-/** Returns a target of `count` servers on one database. They start anew for each round, so that none has seen earlier writes. */
+/**
+ * Returns a target of `count` servers on one database. Servers are started for each round, so that none has seen earlier writes.
+ */
 export function serversTarget(
   { postmasterPid }: Cluster,
   database: Database,
@@ -114,7 +116,7 @@ async function measureHttp(
     after = readAll()
     found = [found[0], countFound()]
     rssMb = largestRssMb(pids)
-    // Writes of the background go on until all answers have come.
+    // The background writes continue until all answers have arrived, and must not be canceled.
     if (!background) stopCancelling = cancelStatements?.() ?? null
   }
   const connections = Math.max(1, Math.floor(round.connections / urls.length))
@@ -153,11 +155,11 @@ async function askFirst(
 }
 
 /**
- * Sends one request at a time until several in a row are quick: with many clients, the server and PostgreSQL would have no
+ * Sends one request at a time until several in a row are quick. With many clients, the server and PostgreSQL would have no
  * processor left to load the table. Ends after `loadingSeconds` at the latest.
  */
 async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: readonly Operation[], round: Round) {
-  // Other values than those of the load, for which these lists must be new.
+  // The values differ from those of the load, so that its lists are new.
   const draw = requestSource(reads, -1 - round.seed)
   const endMs = performance.now() + round.loadingSeconds * 1_000
   for (let quick = 0; quick < QUICK_MIN && performance.now() < endMs; ) {
@@ -172,14 +174,14 @@ async function untilLoaded(url: string, headers: HttpTarget['headers'], reads: r
   }
 }
 
-/** Requests of the background. */
+/** Result of the background requests. */
 interface Beside {
   /** Reason why the background requests do not count; null if they count. */
   readonly fault: string | null
   readonly perSecond: number
 }
 
-/** Sends requests at an even rate, fewer if they are answered late. Returns a function that stops it. */
+/** Sends background requests at an even rate, or at a lower rate if answers are late. Returns a function that stops this. */
 function runBackground(
   { operations, rate }: NonNullable<Asked['background']>,
   url: string,
@@ -206,7 +208,7 @@ function runBackground(
       running.add(answer)
       answer.finally(() => running.delete(answer))
     }
-    // What had to wait for too long is left out, and not sent all at once.
+    // Requests that are due for too long are left out, rather than sent all at once.
     sent = Math.max(sent, Math.floor(due) - BACKGROUND_MAX)
   }
   const timer = setInterval(sendDue, 1_000 / rate)

@@ -1,4 +1,4 @@
-// Measures what a server for each tenant costs, on one machine and one PostgreSQL: `npm run bench:tenants`.
+// Measures what one server per tenant costs, with all servers on one machine and one PostgreSQL: `npm run bench:tenants`.
 import { Command } from 'commander'
 import postgres from 'postgres'
 import { startPgBouncer } from '../test/support/pgbouncer.ts'
@@ -27,18 +27,18 @@ const options = readCommand(command, process.argv.slice(2)) as {
   readonly data: string
 }
 
-/** Numbers of servers at which the idle ones are measured. */
+/** Numbers of running servers at which idle servers are measured. */
 const STEPS = [1, 2, 5, 10, 20, 30, 40, 50, 60]
-/** Time in which a server reaches its state of rest after its first list. */
+/** Time in ms after its first list in which a server becomes idle. */
 const SETTLE_MS = 5_000
 const CONNECTIONS_OF_LOAD = 8
 const SETTINGS = { WORKERS: '1', RATE_LIMIT_CLIENTS: '50' }
-/** Settings of docs/scaling.md. */
+/** Value of DATABASE_POOL as in docs/scaling.md. */
 const SMALL_POOL = '4'
 const CELL_WIDTH = 17
 const NAME_WIDTH = 34
 
-/** How the connections of a server to PostgreSQL are limited. */
+/** Limits of a server's connections to PostgreSQL. */
 interface Pool {
   readonly name: string
   readonly size: string
@@ -53,7 +53,7 @@ const POOLS: readonly Pool[] = [
   { name: 'DATABASE_POOL=4, PgBouncer with 2', size: SMALL_POOL, pooled: 2 },
 ]
 
-/** Reads by id and creates, with equal shares. */
+/** Reads by id and creates, half of each. */
 const OPERATIONS: readonly Operation[] = [
   { method: 'GET', path: `/Absences/{1..${options.rows}}`, status: 200 },
   { method: 'POST', path: '/Companies', body: '{"Name":"tenant {1..1000000}"}', status: 201 },
@@ -156,7 +156,7 @@ function pooledSettings(url: string, pooler: string | undefined): Record<string,
   return { DATABASE_URL: pooled, DATABASE_DIRECT_URL: url, DATABASE_PREPARE: 'false' }
 }
 
-/** Asks for lists until one is found in memory, as the first reader of a tenant does. */
+/** Requests a list of each collection, as the first reader of a tenant does. */
 async function askForList({ urls: [url], headers }: HttpTarget) {
   for (const path of ['/Companies', '/Employees', '/Absences']) {
     const { status: code } = await fetch(`${url}${path}?sort=-Id`, { headers })

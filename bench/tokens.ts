@@ -1,4 +1,5 @@
-// Measures what a token costs a server, one that it has verified before and one that is new, beside a key: `npm run bench:tokens`.
+// Measures what tokens cost a server, compared with a key: known tokens, which it has verified before, and new tokens: `npm run
+// bench:tokens`.
 import { Command } from 'commander'
 import { Ending, status, stopChildren } from './children.ts'
 import { type Client, keyOf, LIMITS_OF_MANY, putKeys } from './clients.ts'
@@ -30,9 +31,9 @@ const options = readCommand(command, process.argv.slice(2)) as {
 
 const ROWS = 1_000
 const SECONDS_MAX = 60
-/** Number of persons with known tokens, so that none of these persons reaches a limit. */
+/** Number of persons with known tokens: enough that none of them reaches a limit. */
 const KNOWN = 50
-/** The rights follow from the token alone, and the answer has neither rows nor a list: what differs is who asks. */
+/** The right follows from the token alone, and the answer has no rows: requests differ only in the caller. */
 const RIGHT = 'read Absences'
 const ROLES = `role staff when {groups} has staff\n  ${RIGHT}\n`
 const PATH = '/Rights'
@@ -64,7 +65,7 @@ async function run() {
   ]
   console.log(`µs of CPU time of a worker for GET ${PATH}, ${options.rounds} rounds of ${options.tokens} requests`)
   const found = kinds.map((): number[] => [])
-  // Code is compiled in the first round, which does not count.
+  // The first round compiles code, and does not count.
   for (let round = 0; round <= options.rounds; round++)
     for (const [index, [name, next]] of kinds.entries()) {
       status(`round ${round} of ${options.rounds}: ${name}`)

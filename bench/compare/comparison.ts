@@ -5,7 +5,7 @@ import { median, type ScenarioResult } from '../results.ts'
 interface Change {
   readonly before: number
   readonly after: number
-  /** Ratio after / before of the blocks. */
+  /** Ratios after / before of the blocks A B B A. */
   readonly ratio: Spread
 }
 
@@ -37,7 +37,9 @@ export function comparisonOf({ name, targets }: ScenarioResult, names: readonly 
 
 type Figures = readonly (number | null)[]
 
-/** Returns the ratio of each block A B B A, in which an even drift hits both alike. Null if no block is complete. */
+/**
+ * Returns the ratio of each block A B B A, in which a steady drift affects both targets equally. Null if no block is complete.
+ */
 function changeOf(before: Figures, after: Figures): Change | null {
   const [means, others] = [blocksOf(before), blocksOf(after)]
   const whole = means.flatMap((mean, block) => (mean && others[block] ? [[mean, others[block]] as const] : []))
@@ -45,7 +47,7 @@ function changeOf(before: Figures, after: Figures): Change | null {
   return ratio && { before: median(whole.map(([mean]) => mean)), after: median(whole.map(([, mean]) => mean)), ratio }
 }
 
-/** Returns the mean of each two figures; null if one is missing. */
+/** Returns the mean of every two successive figures; null if one of the two is missing. */
 function blocksOf(figures: Figures): (number | null)[] {
   return Array.from({ length: Math.ceil(figures.length / 2) }, (_, block) => {
     const [first = null, second = null] = figures.slice(2 * block)
@@ -54,8 +56,8 @@ function blocksOf(figures: Figures): (number | null)[] {
 }
 
 /**
- * Returns the ratios of keys of few rights to keys of all rights that ask for the same, or of persons to keys; null if no two
- * rounds of both count.
+ * Returns a line with the ratios of keys with few rights to keys with all rights, or of persons to keys. Null if the figures do
+ * not count.
  */
 export function rightsLine(result: ScenarioResult): string | null {
   const ofKeys = result.targets.some(({ target }) => target === KEYS)

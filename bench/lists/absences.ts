@@ -1,4 +1,4 @@
-// Absences that are made in this process, and a plain search among them, which every list is compared with.
+// Absences that are generated in this process, and a plain search among them. Each list is compared with the plain search.
 import absence from '../../src/entities/absence.ts'
 import type { Filter, ListQuery, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
@@ -10,7 +10,7 @@ const TYPES = ['Holiday', 'Sickness', 'Training']
 const FIRST_SECOND = Date.UTC(2016, 0, 1) / 1_000
 /** Seconds of ten years. */
 const SECONDS = 3_653 * 86_400
-/** End of contracts without a real end, because of which the column needs codes of 64 bits. */
+/** End of contracts that have no real end. It makes the codes of the column 64 bits wide. */
 const LATEST = Date.UTC(9_999, 11, 31) / 1_000
 const NEIGHBOR_SECONDS = 60 * 86_400
 const LATER_SECONDS = 15 * 86_400
@@ -18,21 +18,21 @@ const NULLS_OF = 16
 const ROWS_OF_EMPLOYEE = 5
 const HALVES = 120
 
-/** Values by row and property, with NaN for none; a text is its number in a list of words. */
+/** Values by property and row: NaN for no value; for a text, its index in a list of words. */
 type Values = Readonly<Record<Name, Float64Array>>
 type Name = 'Id' | 'Status' | 'EmployeeId' | 'Type' | 'Start' | 'End' | 'Period.Days'
 
 export interface Absences {
   readonly count: number
-  /** Hands over all rows, in the order of their ids. */
+  /** Passes each row to `add`, in the order of the ids. */
   addAll(add: AddLine): void
-  /** Gives a row other values, and returns it as PostgreSQL prints it. */
+  /** Changes the values of a row, and returns the row as PostgreSQL prints it. */
   change(index: number): Row
   /** Finds total and ids by looking at each row. */
   search(query: ListQuery): { total: number; ids: number[] }
 }
 
-/** Makes absences. `areTogether`: they begin in the order of their ids, within some weeks. */
+/** Generates absences. `areTogether`: starts grow with ids, except within 60 days. */
 export function makeAbsences(count: number, areTogether: boolean): Absences {
   const random = new Random(1)
   const column = () => new Float64Array(count)

@@ -1,4 +1,4 @@
-// CPU time of this thread: on a shared machine, other programs take processors in the middle of a list.
+// Clock for measurements. It measures the CPU time of this thread, because on a shared machine other programs interrupt a list.
 import { dlopen } from 'bun:ffi'
 
 /** `CLOCK_THREAD_CPUTIME_ID` of Linux. */

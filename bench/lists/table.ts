@@ -1,4 +1,4 @@
-// The table in memory that is measured. How it is made and searched is written here alone.
+// The table in memory that is measured. Only this file knows how the table is created and searched.
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Slices } from '../../src/columns/slices.ts'
 import type { Entity } from '../../src/model/entity.ts'
@@ -7,7 +7,7 @@ import type { Row } from '../../src/model/sql.ts'
 
 export interface MeasuredTable {
   readonly bytes: number
-  /** Finds the total and the page; a text says why PostgreSQL would have to find the list. */
+  /** Finds the total and the page. A text is the reason why PostgreSQL would have to find the list. */
   find(query: ListQuery): FoundList | string
   /** Adds or replaces a row. */
   put(row: Row): void
@@ -25,7 +25,7 @@ export interface FoundList {
 /** Receives a row as a line of COPY: `bytes[from, to)`. */
 export type AddLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** Loads `rows` rows into a table with at most `bytesMax` bytes. `addAll` hands over each row. */
+/** Loads `rows` rows into a table of at most `bytesMax` bytes. `addAll` passes each row to its argument. */
 export function loadTable(entity: Entity, rows: number, bytesMax: number, addAll: (add: AddLine) => void): MeasuredTable {
   const parts = { database: { read: noDatabase }, slices: new Slices(), readOrder: () => noDatabase }
   const table: ColumnTable = new ColumnTable(entity, rows, parts, { has: (bytes) => table.bytes + bytes <= bytesMax })

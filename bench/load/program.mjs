@@ -1,16 +1,16 @@
-// The load, in its own process. Reads a job as JSON from stdin; writes the line `begin` when counting begins, `end` when it ends,
-// and then the counts as JSON.
+// The load program. Reads a job as JSON from stdin. Writes the line `begin` when counting begins, `end` when it ends, and then
+// the counts as JSON.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 import { isRandom, nextPathOf, requestSource } from './requests.mjs'
 
 /**
- * Requests that a client draws before the load begins, and whenever it has used them up; few, because nothing is sent while it
- * draws.
+ * Number of requests that a client draws before the load begins, and then whenever it has used them up. The second number is
+ * small, because the client sends nothing while it draws.
  */
 const REQUESTS_FIRST = 1_024
 const REQUESTS_MORE = 64
-/** Least number of answers. A slower load lasts longer than its seconds, by up to `MORE_MS_MAX`. */
+/** Minimum number of answers. If there are fewer, the load lasts longer, by up to `MORE_MS_MAX`. */
 const ANSWERS_MIN = 10
 const MORE_MS_MAX = 30_000
 const CHECK_MS = 50
@@ -45,8 +45,8 @@ function setupClient(client) {
 }
 
 /**
- * Draws more requests, so that no request repeats in a long load: new lists must stay new. A page that a link leads to comes
- * before them.
+ * Draws more requests, so that no request is repeated in a long load: each list must be new. Pages of `follows` are requested
+ * first.
  */
 function drawMore({ requestIterator: requests }, draw, follows) {
   const { nextRequest } = requests
@@ -58,7 +58,10 @@ function drawMore({ requestIterator: requests }, draw, follows) {
   }
 }
 
-/** Returns a request that, where its operation says so, adds the page behind it to `follows` when it is answered. */
+/**
+ * Returns a request. If the operation has `nextKind`, the request for the next page is added to `follows` when the answer
+ * arrives.
+ */
 function followable({ nextKind, ...request }, follows) {
   if (nextKind === undefined) return request
   const onResponse = (_status, _body, _context, headers) => {
@@ -107,7 +110,10 @@ function begin() {
   setTimeout(endIfEnough, job.answers === undefined ? job.seconds * 1_000 : 0)
 }
 
-/** True until so many answers as the job asks for have come, or the least number of a load for some seconds. */
+/**
+ * True if the load continues: for a job with `answers`, until this number has arrived or the time is over; otherwise until
+ * `ANSWERS_MIN` answers have arrived, but at most `MORE_MS_MAX` longer.
+ */
 function isMoreToCome(endMs) {
   if (job.answers !== undefined) return counts.requests < job.answers && performance.now() < endMs
   return counts.requests < ANSWERS_MIN && performance.now() < endMs + MORE_MS_MAX

@@ -1,10 +1,10 @@
 // Draws requests from operations. Random values in the text of a path or a body:
 // `{1..1000}`                 an integer
-// `{1..1000!}`                an integer that comes again only after all others have come
-// `{0001..1000}`              an integer, with zeros to the length of the first
-// `{0..9980/20}`              a multiple of 20, counted from the first
+// `{1..1000!}`                an integer that is repeated only after all others were drawn
+// `{0001..1000}`              an integer with leading zeros, at least as long as the first one
+// `{0..9980/20}`              an integer in steps of 20 from the first one
 // `{2016-07-01..2025-11-01}`  an instant between the two midnights, to the second
-// `{60d..61d}`                an instant so long after the one before it in the same text, to the second
+// `{60d..61d}`                an instant 60 to 61 days after the previous instant of the text, to the second
 // `{Approved|Declined}`       one of these words
 
 const INTEGER = String.raw`(\d+)\.\.(\d+)(?:\/(\d+)|(!))?`
@@ -14,12 +14,12 @@ const WORDS = String.raw`([\p{L}\d_]+(?:\|[\p{L}\d_]+)+)`
 const DRAWN = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER}|${WORDS})\\}`, 'gu')
 const DAY_SECONDS = 86_400
 const CLIENTS_MAX = 1_000
-/** Part of a range between two integers that come one after the other: the golden section spreads them evenly. */
+/** Distance of two successive integers, as a fraction of their range. The golden ratio spreads the integers evenly. */
 const STEP_SHARE = 0.618
 
 /**
  * Returns a function that draws the next `count` requests for autocannon, each with its expected status. The same seed gives the
- * same requests. `client`: the number of one of `clients` that draw with the same seed, from 0.
+ * same requests. `client`: number of this client, from 0. `clients`: number of all clients with this seed.
  */
 export function requestSource(operations, seed, client = 0, clients = 1) {
   const random = randomFrom(seed * CLIENTS_MAX + client)
@@ -29,7 +29,7 @@ export function requestSource(operations, seed, client = 0, clients = 1) {
   return (count) => Array.from({ length: count }, next)
 }
 
-/** Returns a function that draws integers of a range, each once among all clients before one comes again. */
+/** Returns a function that draws integers from a range. All clients together draw each integer once before one is repeated. */
 function integersOnce(seed, client, clients) {
   const start = randomFrom(seed)()
   const drawn = new Map()
@@ -57,7 +57,7 @@ export function isRandom({ path, body = '', key = '' }) {
   return rangesOf(path + body + key).length > 0
 }
 
-/** Returns the path that the link `next` in this text of a header leads to; null if there is none. */
+/** Returns the path of the link `next` in a Link header; null if there is no such link. */
 export function nextPathOf(link) {
   const [, address] = /<([^>]*)>; rel="next"/.exec(link ?? '') ?? []
   return address === undefined ? null : address.replace(/^\w+:\/\/[^/]*/, '')
@@ -98,7 +98,7 @@ function secondsOf(day) {
   return Date.parse(`${day}T00:00:00Z`) / 1_000
 }
 
-/** Returns the header of a request with this key, or with the token of this number. */
+/** Returns the header Authorization. `tokens`: if given, `key` is the number of a token, from 1. */
 export function authorizationOf(key, tokens) {
   return tokens === undefined ? `ApiKey ${key}` : `Bearer ${tokens[Number(key) - 1]}`
 }

@@ -1,13 +1,13 @@
-// Fastify and node-postgres under PostgreSQL's row security. A list is read in a transaction, as the role of its client: policies admit
-// rows, grants admit columns. That a key is valid is taken for granted, which is in favor of this peer.
+// Fastify and node-postgres under PostgreSQL's row security. A list is read in a transaction with the role of its client:
+// policies select the rows, grants the columns. Keys are not verified, which favors this peer.
 import Fastify from 'fastify'
 import { BadRequest, parseList, periodOf } from './list.mjs'
 import { ABSENCE, compilePage, createPool, PERIOD, readPage, selected, text } from './pg.mjs'
 import { runProcesses } from './processes.mjs'
 
-/** `pipeline`: a transaction is sent at once. */
+/** `pipeline`: the driver sends all statements of a transaction without waiting. */
 const pool = createPool({ pipeline: true })
-/** What all roles see of an absence. */
+/** Columns of an absence that all roles see. */
 const { id, employeeId, start, end, prefered, days, hours } = ABSENCE
 const SELECTED = selected({ id, employeeId, start, end, prefered, days, hours })
 const properties = {
@@ -18,7 +18,7 @@ const properties = {
   period: PERIOD,
 }
 const SCHEMA = { response: { 200: { type: 'array', items: { type: 'object', properties } } } }
-/** Six letters, from which the role has its name, and the number of the client. */
+/** Matches a key: six letters that name the role, and the number of the client. */
 const KEY = /^ApiKey roster_([a-z]{6})(\d{4})_/
 
 await runProcesses(async (port) => {
@@ -49,7 +49,7 @@ async function queryAs({ role, number }, statement) {
     connection.release()
     return result
   } catch (error) {
-    // The transaction and the role end with the connection.
+    // The connection is closed, which ends the transaction and the role.
     connection.release(error)
     throw error
   }

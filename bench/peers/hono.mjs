@@ -174,7 +174,7 @@ function countQuery(name, list) {
   return withEmployees(query, list.filters).where(conditions(name, list))
 }
 
-/** Joins the employees of absences where a column of theirs is named. */
+/** Joins the employees of absences if a key names a column of the employee. */
 function withEmployees(query, named) {
   return named.some(({ key }) => isRelated(key)) ? query.leftJoin(employee, eq(employee.id, absence.employeeId)) : query
 }
@@ -194,7 +194,7 @@ function filtersOf({ filters }) {
   return filters.map(({ key, operator }) => key + operator)
 }
 
-/** Returns a prepared query for a shape that was seen before. Clients choose the shapes, so their number is bounded. */
+/** Returns a prepared query for this shape. At most 500 queries are kept, because clients choose the shapes. */
 function prepared(shape, make) {
   let query = queries.get(shape)
   if (query === undefined) {

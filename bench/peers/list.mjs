@@ -1,4 +1,4 @@
-// Query strings of lists and summaries, as the hand-written peers read them.
+// Parses query strings of lists and summaries for the hand-written peers.
 
 /** Properties to filter and sort by, each with its key in a peer's own schema. */
 const PROPERTIES = {
@@ -90,7 +90,7 @@ function parseSort(table, text) {
   return { key: keyOf(table, text.replace(/^[+\- ]/, '')), descending: text.startsWith('-') }
 }
 
-/** Returns whether a key is of the employee of an absence, so that a statement has to join the tables. */
+/** Returns whether a key is a column of the employee of an absence, so that the statement needs a join. */
 export function isRelated(key) {
   return key.startsWith('employeeId.')
 }
@@ -107,7 +107,7 @@ function integer(name, value) {
   return number
 }
 
-/** Returns an object, or null if no part has a value. */
+/** Returns the object Period, or null if no part of it has a value. */
 export function periodOf({ prefered, days, hours }) {
   return prefered === null && days === null && hours === null ? null : { prefered, days, hours }
 }

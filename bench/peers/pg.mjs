@@ -19,7 +19,7 @@ export function createPool(options = {}) {
   })
 }
 
-/** Columns of absences by their key in a response. Of an employee there may be columns of the same name beside them. */
+/** Columns of absences by their key in a response. A joined employee can have columns of the same names. */
 export const ABSENCE = {
   id: 'absence.id',
   status: 'absence.status',
@@ -43,8 +43,8 @@ export const number = { type: 'number', nullable: true }
 export const PERIOD = { type: 'object', nullable: true, properties: { prefered: text, days: number, hours: number } }
 
 /**
- * Compiles a page and its total to one statement, and the total alone, since past the last page no row has it. `columns`: by key, all
- * that filters and sorts may name; `selected`: text of those that are read.
+ * Compiles two statements of a list. `page` reads a page with the total; `total` reads the total alone, because a page after the
+ * last one has no rows. `columns`: columns by key, for filters and sorts; `selected`: text of the columns to read.
  */
 export function compilePage(table, columns, selected, list) {
   const values = list.filters.map(({ value }) => value)
@@ -64,7 +64,7 @@ export function compilePage(table, columns, selected, list) {
   }
 }
 
-/** Returns what the columns of these keys are selected from. A row without an employee stays, unless a condition leaves it out. */
+/** Returns the tables of the columns with these keys. With a left join, an absence without an employee stays in the list. */
 export function sourceOf(table, keys) {
   return keys.some(isRelated) ? ABSENCE_WITH_EMPLOYEE : table
 }
@@ -91,7 +91,7 @@ export function selected(columns) {
     .join(', ')
 }
 
-/** Returns a prepared statement for a text that was seen before. Clients choose the texts, so their number is bounded. */
+/** Returns a named statement, which PostgreSQL prepares. At most 500 texts get a name, because clients choose the texts. */
 export function named(sql) {
   const names = (named.names ??= new Map())
   let name = names.get(sql)

@@ -2,7 +2,7 @@
 import platformatic from '@platformatic/db'
 import { runProcesses } from './processes.mjs'
 
-// Columns that the database fills; for a write of a company, Platformatic would require them.
+// Columns that the database fills. Without this, Platformatic would require them in writes of companies.
 const IGNORED = {
   company: { name_key: true },
   employee: { company_key: true, manager_key: true, display_name_key: true },

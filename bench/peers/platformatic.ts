@@ -12,7 +12,7 @@ const OPERATORS: Readonly<Record<string, string>> = { '=': 'eq', '<': 'lt', '<='
 const PAGE_SIZE = 20
 const OWN_PARAMETERS = ['page', 'PageSize', 'sort']
 
-/** Translates an operation to a request of Platformatic DB; null for those it lacks, such as a summary. */
+/** Translates an operation to a request of Platformatic DB; null if Platformatic lacks such a request, such as a summary. */
 export function translateToPlatformatic(operation: Operation): Operation | null {
   const { method, path } = operation
   const [, collection = '', id, query = ''] = ADDRESS.exec(path) ?? []
@@ -25,7 +25,7 @@ export function translateToPlatformatic(operation: Operation): Operation | null 
   return parameters === null ? null : { ...operation, path: `/${entity.table}/?${parameters}` }
 }
 
-/** Uses the update of many rows: that of one row assigns the id too, which an identity column refuses. */
+/** Translates to Platformatic's update of many rows. Its update of one row also sets the id, which an identity column refuses. */
 function update(operation: Operation, { table }: Entity, id: string): Operation {
   return { ...operation, ...withOwnKeys(operation), method: 'PUT', path: `/${table}/?where.id.eq=${id}` }
 }
@@ -99,7 +99,7 @@ function withOwnKeys({ body }: Operation): { body?: string } {
 type Value = string | number | boolean | null
 
 /**
- * Converts one row or an array of them to Roster's JSON. In Platformatic's, ids and decimals are strings, and instants have
+ * Converts a row or an array of rows to Roster's JSON. In Platformatic's JSON, ids and decimals are strings, and instants have
  * milliseconds.
  */
 export function readPlatformatic(body: unknown): unknown {

@@ -26,7 +26,7 @@ export async function runProcesses(listen) {
   announce(addresses[0].port, [process.pid, ...workers.map((worker) => worker.process.pid)])
 }
 
-/** Serves with Bun in this process, and in others that share the port by SO_REUSEPORT. `program`: its file. */
+/** Serves with Bun in this process, and in others that share the port by SO_REUSEPORT. `program`: file of the peer. */
 export async function runBunProcesses(program, fetch) {
   endWithParent()
   const { port } = Bun.serve({ fetch, port: PORT, hostname: '127.0.0.1', reusePort: true })

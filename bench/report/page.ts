@@ -11,7 +11,7 @@ th:first-child { text-align: left } .scroll { overflow-x: auto } svg { display: 
 
 const escaped = Bun.escapeHTML
 
-/** Returns an HTML page without dependencies: no script, no font, no address. */
+/** Returns an HTML page that loads nothing: no script, no font, no other address. */
 export function writePage(results: Results): string {
   const { machine, rows, versions, seconds, rounds, connections, workers, seed, command, commit, date } = results
   const facts = {

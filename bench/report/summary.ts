@@ -3,14 +3,14 @@ import { INDEXED, median, type Results, type Sample, type ScenarioResult, type T
 
 export const SUBJECT = 'roster'
 export const NO_MEMORY = 'no-memory'
-/** Name of the target whose requests are the same, but with keys of all rights. */
+/** Name of the target that sends the same requests with keys that have all rights. */
 export const WHOLE_KEY = `${SUBJECT}-whole-key`
-/** Name of the target for which keys request what persons see. */
+/** Name of the target whose keys request what persons see. */
 export const KEYS = `${SUBJECT}-keys`
 /** Targets that are not peers. */
 const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 
-/** One program in one scenario, with the figures of its rounds; null for those that were not measured. */
+/** One program in one scenario, with the figures of its rounds; null for figures that were not measured. */
 export type Row = Pick<TargetResult, 'target' | 'void'> & Readonly<Partial<Record<Figure, Spread | null>>>
 
 type Figure = Exclude<keyof Sample, 'kinds' | 'found'>
@@ -43,7 +43,7 @@ export function kindsOf({ targets }: ScenarioResult): { kind: string; latencies:
   })
 }
 
-/** Returns, for each target that says so, how its lists were found: the median parts of its rounds. */
+/** Returns how the lists of each target were found, as medians of its rounds. Targets without such counts are left out. */
 export function foundLines({ targets }: ScenarioResult): string[] {
   return targets.flatMap(({ target, rounds }) => {
     const names = [...new Set(rounds.flatMap(({ found = {} }) => Object.keys(found)))]
@@ -55,7 +55,7 @@ export function foundLines({ targets }: ScenarioResult): string[] {
   })
 }
 
-/** Returns the median part of lists in percent that the database did not have to find; null if lists were not counted. */
+/** Returns the median percentage of lists that the database did not have to find; null if lists were not counted. */
 export function memoryShareOf({ rounds }: Pick<TargetResult, 'rounds'>): number | null {
   const shares = rounds.flatMap(({ found }) => {
     if (found === undefined) return []
@@ -65,14 +65,14 @@ export function memoryShareOf({ rounds }: Pick<TargetResult, 'rounds'>): number 
   return shares.length === 0 ? null : median(shares)
 }
 
-/** Returns, for each target, how many requests of the background it has answered in a second. */
+/** Returns, for each target, the background requests per second that it has answered. */
 export function besideLines(scenario: ScenarioResult): string[] {
   return rowsOf(scenario).flatMap(({ target, besidePerSecond: rate }) =>
     rate ? [`requests beside the load of ${target}: ${figureText(rate.middle)} a second`] : [],
   )
 }
 
-/** Returns the ratios of the server to the best peer, and to the best one with an index made for the list; null without peers. */
+/** Returns the ratio of the server to the best peer, and to the best peer with an index made for the list; null without peers. */
 export function ratioLine(scenario: ScenarioResult): string | null {
   const rows = rowsOf(scenario)
   const parts = [isPeer, isIndexed].flatMap((isMeant) => {
@@ -83,23 +83,23 @@ export function ratioLine(scenario: ScenarioResult): string | null {
   return parts.length === 0 ? null : `best peers: ${parts.join(', ')}`
 }
 
-/** True if the target is another server, on the same tables. */
+/** True if the target is a peer without indexes made for its requests. */
 export function isPeer(target: string): boolean {
   return !NO_PEERS.includes(target) && !target.startsWith(`${SUBJECT}-`) && !isIndexed(target)
 }
 
-/** True if it is a peer whose tables have indexes made for its requests. */
+/** True if the target is a peer whose tables have indexes made for its requests. */
 export function isIndexed(target: string): boolean {
   return target.endsWith(INDEXED)
 }
 
-/** Returns the fastest program whose figures count. */
+/** Returns the fastest of the programs that `isMeant` selects and whose figures count. */
 export function bestOf(rows: readonly Row[], isMeant: (target: string) => boolean): Row | undefined {
   const counted = rows.filter(({ target, void: reason }) => isMeant(target) && reason === null)
   return counted.toSorted((a, b) => (rateOf(b) ?? 0) - (rateOf(a) ?? 0))[0]
 }
 
-/** Returns the ratio of requests/s; null if the figures of either do not count. */
+/** Returns the ratio of requests/s; null if the figures of one of the rows do not count. */
 export function ratioOf(row: Row | undefined, other: Row | undefined): number | null {
   const [dividend, divisor] = [rateOf(row), rateOf(other)]
   return dividend === null || divisor === null || divisor === 0 ? null : dividend / divisor
@@ -119,7 +119,10 @@ export function spreadOf(values: readonly (number | null)[]): Spread | null {
   return { middle: median(known), least: Math.min(...known), greatest: Math.max(...known) }
 }
 
-/** Formats three significant digits, or all before the point: `12,345`, `12.3`, `0.123`; a dash for no figure. */
+/**
+ * Formats a number with three significant digits, or with all digits before the point: `12,345`, `12.3`, `0.123`. A dash stands
+ * for no figure.
+ */
 export function figureText(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–'
   const size = Math.abs(value)

@@ -62,7 +62,7 @@ function columnsOf({ place, ticks }: ReturnType<typeof logarithmic>, top: number
   })
 }
 
-/** Returns the scale from the power of ten at or below the least value to the one at or above the greatest. */
+/** Returns a scale from the power of ten at or below the least value to the power of ten at or above the greatest value. */
 function logarithmic(values: readonly number[], from: number, to: number) {
   const logarithms = values.filter((value) => value > 0).map(Math.log10)
   const first = Math.floor(Math.min(...logarithms, 9))
