@@ -11,7 +11,7 @@ interface Options {
   readonly seed: number
   /** Number of faults, each followed by some writes. */
   readonly rounds: number
-  /** Answered writes between two faults. */
+  /** Number of answered writes between two faults. */
   readonly writes?: number
 }
 
@@ -42,8 +42,8 @@ const FAULTS: readonly Fault[] = [
 ]
 
 /**
- * Keeps a copy by the change feed, and receives webhooks, while clients write and processes are killed; returns how each differs
- * from the database.
+ * Keeps a copy by the change feed and receives webhooks, while clients write and processes are killed. Returns how the copy and
+ * the webhooks differ from the database.
  */
 export async function proveChanges({ seed, rounds, writes = 60 }: Options): Promise<Found> {
   let hooks: HookReader | null = null
@@ -102,7 +102,7 @@ class Copy {
 
   constructor(private readonly cluster: Cluster) {}
 
-  /** Reads the token of an empty database. */
+  /** Reads the first token of the feed while the database is empty. */
   async begin() {
     await this.page('')
   }
@@ -115,7 +115,7 @@ class Copy {
     while ((await this.page('')) > 0);
   }
 
-  /** Reads a page of changes, and the current rows, and applies them. */
+  /** Reads a page of changes, reads the current row of each change, and stores these rows in the copy. */
   private async page(more: string): Promise<number> {
     const { changes, next } = JSON.parse(await this.answer(`/Changes?after=${this.next}&PageSize=100${more}`))
     for (const { entity, id } of changes as Line[]) {
@@ -164,7 +164,7 @@ class Copy {
   }
 }
 
-/** Returns changes whose previous value is not the new value of the change before. */
+/** Returns changed values whose old value is not the new value of the previous change of the same property. */
 async function brokenChains({ sql }: Cluster): Promise<string[]> {
   const broken = await sql`
     with value as (

@@ -13,9 +13,9 @@ interface Options {
   rules: readonly Omit<Rule, 'period'>[]
   processes: number
   keys: number
-  /** Decisions of all processes together; undefined: as many as are made before `kills` are done. */
+  /** Number of decisions of all processes together. Undefined: the processes decide until all `kills` are done. */
   decisions?: number
-  /** Number of times that a random process is killed, some time after its first decision, and replaced. */
+  /** Number of kills. Each kill ends a random process, some time after its first decision, and starts a new process. */
   kills?: number
   seed: number
 }
@@ -34,7 +34,7 @@ export interface Findings {
 }
 
 const LOG_BYTES = 64 * 1024 * 1024
-/** The first number of an entry was used when the entry was taken. */
+/** Number of the first admission of a client. It was used when the client got its entry. */
 const FIRST = 1
 
 /** Lets several processes use one table for the same few clients, and checks all decisions. */
@@ -45,13 +45,13 @@ export async function proveContention(options: Options): Promise<Findings> {
   const file = new RegionFile(join(folder, 'table'), JSON.stringify(rules), wordsFor(clients, rules))
   try {
     file.ensure()
-    // Every client gets its entry before the processes begin, so that each has one ring of numbers.
+    // Every client gets its entry before the processes begin, so that the numbers of its admissions are in one ring.
     let now = 0
     const windows = new SlidingWindows(openRegion(file.path), clients, rules, () => Math.floor((now = fineMs())))
     const first: Entry[] = []
     for (let key = 1; key <= options.keys; key++) {
       windows.admit(key, key)
-      first.push({ key, admitted: true, number: FIRST, time: now }) // time at which it was decided
+      first.push({ key, admitted: true, number: FIRST, time: now }) // Time of the decision.
     }
     const logs = await run(folder, file.path, options, clients)
     return judge([first, ...logs.map(readLog)].flat(), rules)
@@ -80,7 +80,7 @@ async function run(folder: string, region: string, options: Options, clients: nu
   for (let done = 0; done < kills; done++) {
     const index = random.below(processes)
     const { words, child } = running[index] as ReturnType<typeof start>
-    // Without a limit, because a busy machine starts processes slowly.
+    // There is no timeout, because a busy machine starts processes slowly.
     while (words[0] === 0 && child.exitCode === null) await Bun.sleep(5)
     await Bun.sleep(random.below(120))
     child.kill('SIGKILL')
@@ -99,11 +99,14 @@ interface Entry {
   key: number
   admitted: boolean
   number: number
-  /** Time in ms, not cut. */
+  /** Time in ms, with a fraction. */
   time: number
 }
 
-/** Words of an entry, and of the header, which has their count. Two words are one number of `times`. */
+/**
+ * Number of words in an entry, and in the header, whose first word is the number of entries. Two words form one number of
+ * `times`.
+ */
 const ENTRY_WORDS = 6
 
 /** Maps a log that outlives its process. */
@@ -141,7 +144,7 @@ function judge(entries: Entry[], rules: readonly Rule[]): Findings {
   }
   for (const { key, admitted, number, time } of entries) {
     const ring = rings.get(key)
-    // An admission without a log has no known time.
+    // The time of an admission is unknown if it is not in a log.
     if (admitted || rules.some(({ limit }) => number - limit >= FIRST && !ring?.has(number - limit))) continue
     findings.refusalsChecked++
     if (!isRight(false, ages(ring, number, time), rules)) findings.falseRefusals++
@@ -150,8 +153,8 @@ function judge(entries: Entry[], rules: readonly Rule[]): Findings {
 }
 
 /**
- * Uses the shared table, and logs every admission. Words: region, log, rules, clients of the table, keys, decisions to make (0:
- * until it is killed), seed, and number of processes to wait for.
+ * Uses the shared table, and logs every admission. Arguments: region, log, rules, number of clients in the table, number of keys,
+ * number of decisions (0: until the process is killed), seed, and number of processes to wait for.
  */
 function contend([path, log, rulesText, ...numbers]: string[]) {
   const [clients, keys, decisions, seed, together] = numbers.map(Number) as [number, number, number, number, number]
@@ -159,7 +162,7 @@ function contend([path, log, rulesText, ...numbers]: string[]) {
   const region = openRegion(path as string)
   const table = new Table(region.words, clients, Math.max(...rules.map(({ limit }) => limit)))
   const { words, times } = openLog(log as string)
-  // Each key has an entry before the processes begin.
+  // Each key got its entry before the processes began.
   const slots = new Map<number, number>()
   for (let slot = 0; slot < clients; slot++) slots.set(region.words[table.entryOf(slot)] as number, slot)
   let key = 0
@@ -177,7 +180,7 @@ function contend([path, log, rulesText, ...numbers]: string[]) {
   for (let made = 0; (decisions === 0 || made < decisions) && (words[0] as number) < room; made++) {
     key = 1 + random.below(keys)
     const { admitted } = windows.admit(key, key)
-    // Of refusals only one in 16 is logged, so that a long run fits its log.
+    // Only one of 16 refusals is logged, so that the log has room for a long run.
     if (!admitted && made % 16 !== 0) continue
     const at = ENTRY_WORDS * ((words[0] as number) + 1)
     words.set([key, Number(admitted), decided.number], at)

@@ -1,12 +1,12 @@
-// A process dies at a random atomic step of a decision; the next process must find the state before it or after it. A separate
-// program, because it replaces the atomic operations before the window is loaded.
+// A process dies at a random atomic step of a decision. The next process must find the state before or after the decision. This
+// is a separate program, because it replaces the atomic operations before it loads the window.
 import type { Decision, Rule } from '../../src/model/limits.ts'
 import { Random } from '../support/random.ts'
 
 const operations = ['load', 'store', 'compareExchange'] as const
-/** Atomic steps until the death; -1 for none. */
+/** Number of atomic steps until the process dies; -1: it does not die. */
 let fuse = -1
-/** Atomic steps until another process intervenes; -1 for none. */
+/** Number of atomic steps until another process intervenes; -1: none intervenes. */
 let pause = -1
 let intrude = () => {}
 class Death extends Error {}
@@ -36,7 +36,7 @@ for (let round = 0; round < rounds; round++) {
 }
 console.log(JSON.stringify(found))
 
-/** Checks a round with seven clients and four entries, so that processes also die while entries change their client. */
+/** Checks a round with seven clients and four entries, so that processes also die while an entry gets another client. */
 function checkRound() {
   const rules: Rule[] = [
     { limit: 1 + random.below(5), periodMs: 1_000, period: '' },
@@ -48,7 +48,7 @@ function checkRound() {
   for (let step = 0; step < 300; step++) {
     nowMs += Math.floor((random.below(100) / 100) ** 3 * 4_000)
     const client = 1 + random.below(7)
-    // A new client gets an entry, or shares one with other new clients, whose decisions are in no log.
+    // If a new client shares an entry with other new clients, its decisions are in no log.
     const log = hasOwn(windows, client) ? (logs.get(client) ?? []) : []
     const after = expectedAfter(rules, log, nowMs).log
     let possible = [log]
@@ -70,8 +70,8 @@ function checkRound() {
 }
 
 /**
- * A process gives the entry of an idle client to a new one; meanwhile the client is back and is admitted, and a few steps later
- * the process dies: the admission must count all the same.
+ * A process gives the entry of an idle client to a new client. Meanwhile the idle client is admitted again, and a few steps later
+ * the process dies. The admission must count nevertheless.
  */
 function checkIntrusions() {
   const rules: Rule[] = [{ limit: 1 + random.below(3), periodMs: 1_000, period: '' }]
@@ -80,20 +80,20 @@ function checkIntrusions() {
   const [windows, other] = [1, 2].map(() => new SlidingWindows(region, 2, rules, () => nowMs)) as [Windows, Windows]
   for (let step = 1; step <= 200; step++) {
     const client = 1 + random.below(2)
-    nowMs += 5_000 // long enough that every client is idle
+    nowMs += 5_000 // This is long enough for every client to be idle.
     windows.admit(client, client)
     nowMs += 5_000
     const { overflowed } = windows
     const oracle = new Oracle(rules)
     const ask = () => {
       const got = { ...windows.admit(client, client) }
-      // Without room, it shares an entry with others.
+      // Without a free entry, the client shares an entry with other clients.
       const isAlone = windows.overflowed === overflowed
       const expected = oracle.admit(nowMs)
       if (isAlone && !Bun.deepEquals(got, expected)) throw new Error(JSON.stringify({ seed, step, rules, got, expected }))
     }
     intrude = () => {
-      // Without an entry it would wait for the lock, which the other process has.
+      // Without an entry, the client would wait for the lock, which the other process holds.
       if (!hasOwn(windows, client)) return
       fuse = -1
       found.intrusions++
@@ -108,8 +108,8 @@ function checkIntrusions() {
 }
 
 /**
- * A process that read its clock a second earlier decides while a client is admitted after a long pause: the entry must not say
- * that the client was last seen in that second, or it counts as idle too early.
+ * A process decides by a clock that it read a second earlier, while a client is admitted after a long pause. The entry must not
+ * get the earlier time as the client's last request, because the client would count as idle too early.
  */
 function checkLag(steps: number) {
   const rules: Rule[] = [{ limit: 1, periodMs: 1_000, period: '' }]
@@ -131,8 +131,8 @@ function checkLag(steps: number) {
 }
 
 /**
- * A client is back after 25 days, when times have wrapped around: neither a process that dies within a decision, nor one that
- * decides at the same time, may make its old admissions look new.
+ * A client returns after 25 days, when times have wrapped around. Neither a process that dies within a decision, nor a process
+ * that decides at the same time, may make the client's old admissions look new.
  */
 function checkSilence(steps: number) {
   const rules: Rule[] = [{ limit: 2, periodMs: 1_000, period: '' }]
@@ -151,7 +151,10 @@ function checkSilence(steps: number) {
   }
 }
 
-/** Decides, and dies after `steps` atomic steps; with -1, when `intrude` starts the countdown. False if it died. */
+/**
+ * Decides, and dies after `steps` atomic steps. With -1, it dies only if `intrude` starts the countdown. Returns false if it
+ * died.
+ */
 function admitOrDie(windows: Windows, client: number, steps: number): boolean {
   fuse = steps
   try {

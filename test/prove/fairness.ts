@@ -12,12 +12,12 @@ import { CONTENDED, type Lists, PAUSE_MS, statusOf, type Writes } from './greedy
 
 interface Options {
   readonly absences: number
-  /** Keys that request costly lists, as often as their limit allows, each over several connections. */
+  /** Number of keys that request costly lists, as often as their limit allows. */
   readonly keys: number
   readonly connections: number
-  /** Time in ms after which each client leaves; null: it waits for its response. */
+  /** Time in ms after which each client disconnects; null: it waits for its response. */
   readonly leaveMs?: number | null
-  /** 0: PostgreSQL answers each of these lists; null: the server's default. */
+  /** Value of MEMORY_MB; 0: PostgreSQL answers each list; null: the server's default. */
   readonly memoryMb?: number | null
   /** Kind of lists to request. */
   readonly lists?: Lists
@@ -26,13 +26,13 @@ interface Options {
   readonly seconds: number
 }
 
-/** Responses to other clients: of requests by id, lists, creates, and readiness. */
+/** Latencies of other clients: for reads by id, lists, creates, and readiness. */
 export interface Served {
   readonly byId: Latencies
   readonly lists: Latencies
   readonly creates: Latencies
   readonly ready: Latencies
-  /** Number of responses by status; 0 for none. */
+  /** Number of responses by status; status 0: no response. */
   readonly statuses: Readonly<Record<number, number>>
 }
 
@@ -45,7 +45,7 @@ interface Latencies {
 
 const OTHERS = 4
 
-/** Serves four clients by themselves, and then while keys within their limits request costly lists, or write the same rows. */
+/** Measures four clients alone, and then while other keys request costly lists, or write the same rows, within their limits. */
 export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; greedy: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-fairness-'))
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
@@ -75,7 +75,7 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
   }
 }
 
-/** Fills the tables of a server with the embedded PostgreSQL in this folder. */
+/** Fills the tables of the server whose embedded PostgreSQL is in this folder. */
 async function fill(folder: string, absences: number) {
   // The role of the server owns the tables; only the superuser may load rows without triggers.
   const owned = await startEmbedded({ dataDir: folder, access: 'tables' })
@@ -84,7 +84,7 @@ async function fill(folder: string, absences: number) {
   const embedded = await startEmbedded({ dataDir: folder, access: 'everything' })
   const sql = connect(embedded.url)
   await loadMany(sql, { company: 1_000, employee: 5_000, absence: absences })
-  // Names that many rows copy.
+  // Many rows copy these names.
   await sql`
     update absence set employee_id = e.id, employee_key = e.display_name_key
     from employee as e where absence.id <= ${950 * CONTENDED} and e.id = 1 + absence.id % ${CONTENDED}`
@@ -93,7 +93,7 @@ async function fill(folder: string, absences: number) {
   await embedded.stop()
 }
 
-/** Requests lists without an index, each once, from another process, which ends when it is killed. */
+/** Starts a process that requests lists without an index, each list once. The process ends when it is killed. */
 function beginAttack(
   url: string,
   keys: readonly string[],
@@ -113,7 +113,7 @@ async function serveOthers(url: string, keys: readonly string[], seconds: number
   const ask = async (kind: keyof typeof taken, path: string, key: string) => {
     const startMs = performance.now()
     const row = { Name: `Company ${number}` }
-    // Bodies of one row, and of two.
+    // Bodies of one row and of two rows take turns.
     const write = kind === 'creates' ? { method: 'POST', body: number++ % 2 === 0 ? row : [row, row] } : undefined
     const status = await statusOf(url + path, key, AbortSignal.timeout(10_000), write)
     taken[kind].push(performance.now() - startMs)

@@ -1,19 +1,21 @@
 import { connect } from 'node:net'
 
-/** Writes of greedy keys. All write rows of the same eight employees, except bodies of several rows that never end. */
+/**
+ * Kinds of writes of greedy keys. They write rows of the same eight employees, except `slow bodies`, whose requests never end.
+ */
 export const WRITES = ['opposite', 'renames', 'all', 'slow bodies'] as const
 export type Writes = (typeof WRITES)[number]
 
-/** Lists of greedy keys that write nothing: long sorts by default, or parts of texts that all rows have. */
+/** Kinds of lists of greedy keys: long sorts, or filters by parts of texts that all rows have. */
 export const LISTS = ['sorts', 'parts of texts'] as const
 export type Lists = (typeof LISTS)[number]
-/** Filters of one property, half of the maximum of a request. */
+/** Number of filters of one property: half of the maximum of a request. */
 const PARTS = 16
 
-/** Employees that greedy keys write. */
+/** Number of employees that greedy keys write. */
 export const CONTENDED = 8
 
-/** Pause between requests; below the default limit of 750 a minute. */
+/** Pause between requests in ms. With it, a key stays below the default limit of 750 requests a minute. */
 export const PAUSE_MS = 85
 
 /** A request to write something. */
@@ -83,7 +85,7 @@ function listOf(kind: Lists, number: number): string {
   if (kind === 'sorts') return `/Absences?Reason=!=x${number}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${number}`
   const part = (index: number) => `Employee[contains]=${'FIRST last'.slice(index % 3, 5 - (number % 2))}`
   const parts = Array.from({ length: PARTS }, (_, index) => part(index)).join('&')
-  // Pages by number, and groups.
+  // Pages by number, lists after an id, and groups take turns.
   const rest = [`sort=-Start&page=${number}`, `Id=>${number}`, 'groupBy=Type'][number % 3]
   return `/Absences${number % 3 === 2 ? '/Summary' : ''}?${parts}&Type=!=x${number}&${rest}`
 }

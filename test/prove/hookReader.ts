@@ -37,7 +37,10 @@ export class HookReader {
     })
   }
 
-  /** Returns differences from the changes that another reader has read; repeated deliveries may come in any order. */
+  /**
+   * Returns how the deliveries differ from `lines`, the changes that another reader has read. Repeated deliveries may come in any
+   * order.
+   */
   differences(lines: readonly Told[]): string[] {
     const told = new Map<string, Told>()
     for (const { body } of this.receiver.deliveries) if (!told.has(body.data.token)) told.set(body.data.token, body.data)

@@ -18,10 +18,10 @@ interface Options {
   readonly pid: number
   /** Returns the log so far. */
   readonly log: () => string
-  /** Seeds, each for a part of the requests. */
+  /** Seeds. Each seed generates a part of the requests. */
   readonly seeds: readonly number[]
   readonly requests: number
-  /** Attempt of each seed to begin with, from a line of an earlier run. */
+  /** Number of the first attempt of each seed, as a line of an earlier run names it. */
   readonly from?: number
 }
 
@@ -29,7 +29,7 @@ interface Findings {
   /** Faults, one per line, with the request. */
   readonly faults: readonly string[]
   readonly requests: number
-  /** Number of responses by kind of attempt and status, and by code. */
+  /** Number of responses: `answers` by kind of attempt and status, `codes` by error code. */
   readonly answers: Readonly<Record<string, number>>
   readonly codes: Readonly<Record<string, number>>
   /** Memory of all processes together, after a tenth of the requests and at the end. */
@@ -38,20 +38,20 @@ interface Findings {
 }
 
 const CONNECTIONS = 24
-/** Log line of a fault of the server. */
+/** Matches lines of the log that report a fault of the server. */
 const LOGGED = /^.*("level":"error"|a request failed).*$/gm
 const FAULTS_MAX = 5
-/** Fault of an answer that says that nothing was done, so that its attempt is carried out again. */
+/** Matches a fault that means that nothing was done, so that the attempt is repeated. */
 const REFUSED = /^the status is 503: \{"Error":\{"Code":"ServiceUnavailable"/
 const AGAIN_MAX = 20
 const AGAIN_AFTER_MS = 1_000
 const BODY_BYTES_MAX = 2 ** 20
-/** Largest body that is read even if the request is refused without it. */
+/** Maximum size of a body that the server reads although it refuses the request. */
 const REST_BYTES_MAX = 16 * 1024
-/** Tolerances, because a heap gives memory back late: a factor for the memory at the start, and MB for each process. */
+/** Tolerances for memory, because a heap frees memory late: a factor for the memory at the start, and MB for each process. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 96
-/** Tolerance, because pools open connections to PostgreSQL only when they need them. */
+/** Tolerance for descriptors, because pools open connections to PostgreSQL only when they need them. */
 const DESCRIPTORS_MORE_MAX = 8
 
 /** Inserts rows for most ids in the requests. */
@@ -61,7 +61,7 @@ export async function fillForHostile(sql: postgres.Sql): Promise<void> {
   await sql`insert into absence (status) select 'Approved' from generate_series(1, 120) as n`
 }
 
-/** Sends a server requests that clients should not send, and checks each response, and the server's resources at the end. */
+/** Sends requests that clients should not send. Checks each response, and at the end the server's resources. */
 export async function proveHostile(options: Options): Promise<Findings> {
   const { url, pid, log, seeds, requests, from = 0 } = options
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi
@@ -132,11 +132,11 @@ class Run {
     const seed = this.seeds[Math.min(Math.floor(this.sent / this.each), this.seeds.length - 1)] as number
     const number = this.next.get(seed) ?? this.from
     this.next.set(seed, number + 1)
-    // A generator for each attempt, so that it is the same over every connection and at any time.
+    // Each attempt has its own generator, so that it is the same over every connection and at any time.
     const attempt = attemptOf(new Random(seed ^ Math.imul(number + 1, 0x9e3779b1)), this.surface, this.host)
     this.sent += Math.max(1, attempt.requests.length)
     let faults = await this.carryOut(attempt, connection)
-    // On a busy machine a statement may have no time. A request that never has any is a fault.
+    // On a busy machine, a statement may exceed its time, so the attempt is repeated. It is a fault if this always happens.
     for (let again = 0; again < AGAIN_MAX && faults.some((fault) => REFUSED.test(fault)); again++) {
       await Bun.sleep(AGAIN_AFTER_MS)
       faults = await this.carryOut(attempt, connection)
@@ -164,7 +164,7 @@ class Run {
     const faults = responses.flatMap((response, at) => this.judge(kind, requestOf(requests, at, response), response))
     const last = responses.at(-1)
     const isClosed = last !== undefined && (isBareRefusal(last) || last.headers.get('connection') === 'close')
-    // Bun closes a connection on which a request arrives before the one before it is answered.
+    // Bun closes a connection if a request arrives before the previous request is answered.
     if (responses.length < requests.length && !isClosed && kind !== 'pipelined')
       if (!(await this.isCutOff(requests[0] as RandomRequest))) faults.push('there is no answer')
     const next = last && follow ? follow(last) : null
@@ -175,8 +175,9 @@ class Run {
   }
 
   /**
-   * True if the server closes the connection instead of reading the body; a client that still sends may then get a reset and no
-   * response: any body of GET, one over 16 KiB that is not needed or refused unread, and one over 1 MiB. D18
+   * Returns whether the server closes the connection instead of reading the body. If the client still sends then, it may get a
+   * reset and no response. The server reads no body of GET, no body over 1 MiB, and no body over 16 KiB that it does not need or
+   * refuses unread. D18
    */
   private async isCutOff(request: RandomRequest): Promise<boolean> {
     const { method, body } = request
@@ -187,7 +188,7 @@ class Run {
     const connection = new Connection(this.url)
     const response = await connection.send(bytesOf({ ...request, body: null }, this.host, new Random(0)), false)
     connection.close()
-    // The body was read, and is not JSON.
+    // With the code InvalidJson, the server has read the body.
     return response.status >= 400 && JSON.parse(response.body).Error.Code !== 'InvalidJson'
   }
 
@@ -214,8 +215,8 @@ class Run {
 }
 
 /**
- * Returns the request of a response. Bytes that are not HTTP may follow valid requests, and end the connection before those are
- * answered.
+ * Returns the request that a response answers. If valid requests are followed by bytes that are not HTTP, these end the
+ * connection, and the response to them can come earlier than the responses to the valid requests.
  */
 function requestOf(requests: readonly RandomRequest[], at: number, response: RawResponse): RandomRequest {
   const request = requests[at] as RandomRequest

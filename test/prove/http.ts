@@ -7,7 +7,7 @@ export interface Answers {
   remaining: number[]
 }
 
-/** Sends `requests` requests as fast as they are answered, and counts the responses. */
+/** Sends `requests` requests, each as soon as a connection is free, and counts the responses. */
 export async function ask(url: string, key: string, requests: number, connections: number): Promise<Answers> {
   const answers: Answers = { statuses: {}, remaining: [] }
   let left = requests
@@ -22,7 +22,7 @@ export async function ask(url: string, key: string, requests: number, connection
   return answers
 }
 
-/** A request, with times by the client's clock in ms, not cut. */
+/** A request with its times in ms by the client's clock, with fractions. */
 interface Exchange {
   readonly sent: number
   readonly answered: number
@@ -32,14 +32,21 @@ interface Exchange {
 export interface Watched {
   admitted: number
   refused: number
-  /** Admissions with `limit` others, from the sending of the first to the response of the last in less than a period. */
+  /**
+   * Number of admissions that break the limit: `limit` + 1 admissions, of which the first was sent and the last was answered
+   * within less than a period.
+   */
   overAdmissions: number
-  /** Refusals of requests that fitted by a ms, whenever between sending and response they were decided. */
+  /**
+   * Number of refused requests that fitted into the limit by at least a ms, whenever between sending and response they were
+   * decided.
+   */
   falseRefusals: number
 }
 
 /**
- * Sends requests without a pause, so that each admission that leaves the window lets the next one in, and checks all responses.
+ * Sends requests without a pause, and checks all responses. Each admission that leaves the window makes room for the next
+ * request.
  */
 export async function watch(
   url: string,
@@ -65,7 +72,7 @@ export async function watch(
 function judgeExchanges(exchanges: readonly Exchange[], { limit, periodMs }: Pick<Rule, 'limit' | 'periodMs'>): Watched {
   const admitted = exchanges.filter((exchange) => exchange.admitted).sort((one, other) => other.sent - one.sent)
   const refused = exchanges.filter((exchange) => !exchange.admitted)
-  /** Times of responses to requests that were not sent earlier, ascending. */
+  /** Times, in ascending order, of responses to requests that were sent at the same time as this one or later. */
   const answers: number[] = []
   let overAdmissions = 0
   for (const { sent, answered } of admitted) {

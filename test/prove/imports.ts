@@ -10,7 +10,9 @@ interface Options {
   readonly server: { readonly url: string; readonly pid: number; readonly sql: postgres.Sql }
   /** API key that may write companies. */
   readonly key: string
-  /** Times to kill a worker or the import itself, which is then started again; each while a piece is in flight. */
+  /**
+   * Number of kills, each while a request is in flight. A kill ends a worker, or the import itself, which is then started again.
+   */
   readonly kills: number
 }
 
@@ -19,19 +21,19 @@ interface Imported {
   readonly differences: readonly string[]
   readonly workersKilled: number
   readonly importsKilled: number
-  /** Pieces that were answered as repeated requests. */
+  /** Number of requests that the server answered as repeated. */
   readonly replayed: number
 }
 
 const PIECE_ROWS = 20
-/** Number of requests between two kills, so that no piece fails so often that the import gives up. */
+/** Number of requests between two kills: enough that the import does not give up because a request fails too often. */
 const CALM_REQUESTS = 2
-/** Maximum pause in ms before a kill: by then the server has begun the piece, or is done with it. */
+/** Maximum pause in ms before a kill. After it, the server has begun the request, or has ended it. */
 const KILL_MS_MAX = 12
 
 /**
- * Imports a file of companies while workers and the import are killed, until it is complete: each row must exist once, in the
- * file's order.
+ * Imports a file of companies, while workers and the import are killed, until the import is complete. Each row must exist once,
+ * in the file's order.
  */
 export async function proveImports({ seed, server, key, kills }: Options): Promise<Imported> {
   const { url, pid, sql } = server
@@ -49,7 +51,7 @@ export async function proveImports({ seed, server, key, kills }: Options): Promi
       const answer = passOn(url, request)
       if (++requests % (CALM_REQUESTS + 1) === 0 && left-- > 0) {
         await Bun.sleep(random.below(KILL_MS_MAX))
-        // The second, the fifth, and so on.
+        // Of three kills, the second one ends the import.
         if (left % 3 === 1) {
           program.kill('SIGKILL')
           counts.importsKilled++
@@ -80,7 +82,7 @@ async function passOn(url: string, request: Request): Promise<Response> {
   try {
     const { pathname, search } = new URL(request.url)
     const body = method === 'GET' ? null : await request.bytes()
-    // The bytes as they are: the headers that are passed on say how they are compressed.
+    // The bytes are passed on as they are, because the passed-on headers say how they are compressed.
     const answer = await fetch(url + pathname + search, { method, headers, body, decompress: false })
     return new Response(await answer.bytes(), answer)
   } catch {

@@ -4,8 +4,8 @@ import { Random } from '../support/random.ts'
 import { privateRegion } from '../support/region.ts'
 
 /**
- * The specification for one client, as simple as possible: keeps every admission for ever. Its clock is cut to whole ms, so an
- * admission counts until a period after the end of its ms.
+ * The limiter for one client, as simple as possible: it keeps all admissions. Its clock has whole ms, so an admission counts
+ * until a period after the end of its ms.
  */
 export class Oracle {
   private readonly times: number[]
@@ -51,8 +51,9 @@ function endOf(timeMs: number): number {
 }
 
 /**
- * True if a decision is right by a clock that is not cut: an admission is at least a period after the admission `limit` before
- * it, and a refusal would not have been by a ms. `ages`: age of that admission for each rule.
+ * Returns whether a decision is right by a clock with fractions of ms. `ages`: for each rule, the age of the admission `limit`
+ * before this one. An admission needs an age of at least a period for every rule; a refusal, an age of less than a period and a
+ * ms for some rule.
  */
 export function isRight(admitted: boolean, ages: readonly number[], rules: readonly Rule[]): boolean {
   return admitted
@@ -63,8 +64,8 @@ export function isRight(admitted: boolean, ages: readonly number[], rules: reado
 const PERIODS_MS = [1, 7, 100, 1_000, 60_000, 43_200_000, 500_000_000]
 
 /**
- * Compares the window with the oracle on random rules and schedules: bursts, pauses, clocks near the end of 31 bits, many laps of
- * the ring; also by a clock finer than the window's. @throws Error with the first difference
+ * Compares the window with the oracle for random rules and times: bursts, pauses, clocks near the end of 31 bits, many laps of
+ * the ring. Also checks decisions by a clock finer than the window's. @throws Error with the first difference
  */
 export function proveWindow(decisions: number, seed: number): { decisions: number; refused: number } {
   const random = new Random(seed)
@@ -94,7 +95,7 @@ export function proveWindow(decisions: number, seed: number): { decisions: numbe
     for (let step = 0; step < 500; step++) {
       const chance = random.below(100)
       const someMs = Math.max(1, random.pick(rules).periodMs / first.limit)
-      // 64ths of a ms, which doubles store exactly.
+      // Times are multiples of 1/64 ms, which doubles store exactly.
       if (chance >= 40) now += Math.floor(64 * (random.below(2 ** 31) / 2 ** 31) * (chance < 93 ? someMs : leapMs)) / 64
       const { low, high, oracle, times } = random.pick(clients)
       const expected = oracle.admit(clock())

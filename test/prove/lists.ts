@@ -9,20 +9,23 @@ import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes
 
 interface Options {
   readonly seed: number
-  /** Absences, most of which no client writes: with some 10,000 pages are found along indexes. */
+  /** Number of absences, most of which no client writes. From some 10,000 on, pages are found by indexes. */
   readonly rows: number
-  /** Rounds with one write after another. */
+  /** Number of rounds with one write, or several at once, before lists are checked. */
   readonly alone: number
-  /** Rounds of a second in which many clients write and list. */
+  /** Number of rounds, of a second each, in which many clients write and list. */
   readonly together: number
-  /** Names of faults, or how many to draw. */
+  /** Names of faults, or number of faults to draw. */
   readonly faults: number | readonly FaultName[]
-  /** Periods with one writer and many readers, in which the possible answers are known. */
+  /** Number of periods with one writer and many readers, in which all possible answers are known. */
   readonly states: number
   readonly statesForMs: number
-  /** More such periods, until this many lists were checked, and a tenth as many summaries. Default: 0. */
+  /**
+   * Minimum number of lists to check in such periods; for summaries, a tenth of it. Periods are added until both are reached.
+   * Default: 0.
+   */
   readonly listsMin?: number
-  /** True if memory answers paths, too, and not only the database. */
+  /** True if memory answers lists with paths, too, and not only the database. */
   readonly arePathsInMemory?: boolean
 }
 
@@ -30,18 +33,18 @@ export interface Proof {
   readonly counts: Record<string, number>
   /** Differences, one per line; there must be none. */
   readonly differences: readonly string[]
-  /** Share of the repeated lists that are answered although no server can read the tables. */
+  /** Share of repeated lists that are answered while no server can read the tables. */
   readonly remembered: number
-  /** Shares of lists and of summaries that memory answered beside writes, once it had the tables, and before faults. */
+  /** Shares of lists and of summaries that memory answered during writes, after it had loaded the tables, and before faults. */
   readonly fromMemory: { readonly lists: number; readonly summaries: number }
 }
 
 type FaultName = keyof typeof faults
 
-/** Lists in rotation; sometimes one is replaced. */
+/** Number of lists in rotation; sometimes one is replaced. */
 const LISTS = 40
 const TOGETHER_MS = 1_000
-/** Pause before a server that was unreachable is asked again. */
+/** Pause in ms before another request to a server that was unreachable. */
 const GONE_MS = 20
 /** Number of requests for each list, so that nearly always every worker gets one. */
 const ASKED = 6
@@ -78,8 +81,8 @@ export async function proveLists(options: Options): Promise<Proof> {
 }
 
 /**
- * Shares of what memory answered between two results of `origins`. Summaries that need other values than memory has do not count:
- * some of the proof's decimals are so great that their sums do not fit into 64 bits.
+ * Returns the shares that memory answered between two results of `origins`. Summaries do not count if memory lacks their values:
+ * the sums of some decimals of the proof do not fit into 64 bits.
  */
 function sharesOf(before: Record<string, number>, after: Record<string, number>): Proof['fromMemory'] {
   const added = (name: string) => (after[name] ?? 0) - (before[name] ?? 0)
@@ -106,7 +109,7 @@ class Prover {
     this.lists = Array.from({ length: LISTS }, () => randomAsked(this.random))
   }
 
-  /** Returns a random number of faults, or the named ones. */
+  /** Returns the named faults, or a number of random faults. */
   chosen(wanted: number | readonly FaultName[]): readonly FaultName[] {
     const names = Object.keys(faults) as FaultName[]
     return typeof wanted === 'number' ? Array.from({ length: wanted }, () => this.random.pick(names)) : wanted
@@ -117,7 +120,7 @@ class Prover {
     return proveStates(this.cluster, this.random, this.findings, { moment, forMs })
   }
 
-  /** Sends a write, or several at once; once it is answered, lists of every worker must show it. */
+  /** Sends a write, or several at once. When they are answered, lists of every worker must show them. */
   async alone(round: number): Promise<void> {
     const ids = await readIds(this.cluster)
     const writes = this.random.chance(60) ? 1 : 2 + this.random.below(20)
@@ -125,7 +128,10 @@ class Prover {
     await this.check(`round ${round}, ${writes} writes`, 4 + this.random.below(6))
   }
 
-  /** Runs writes of clients and of other programs, and lists, at the same time, and waits until all writes have ended. */
+  /**
+   * Runs writes of clients and of other programs at the same time as lists. Then waits until all writes have ended, and checks
+   * lists.
+   */
   async together(moment: string, fault?: Fault): Promise<void> {
     const { cluster, random, findings } = this
     const ids = await readIds(cluster)
@@ -146,7 +152,7 @@ class Prover {
     await cluster.settled(ended)
     // No earlier request is still in flight.
     if (fault) await cluster.untilAnswered()
-    // The driver answers the first statement over a new connection with the end of the old one.
+    // The driver can reject the first statement over a new connection with the end of the old connection.
     await cluster.settled(Promise.allSettled(Array.from({ length: 20 }, () => cluster.sql`select 1`)))
     await cluster.untilQuiet()
     await this.check(`after ${moment}`, LISTS)
@@ -164,7 +170,7 @@ class Prover {
       const ask = (path: string) => cluster.ask(path).then(({ status }) => void (answered += Number(status === 200)))
       let isOver = false
       const all = Promise.all(asks(2).map(ask)).then(() => (isOver = true))
-      // Waits until no more lists are answered: those that need the lock wait, and a busy machine needs time for the others.
+      // Waits until no more lists are answered: lists that need the lock wait, and others take time on a busy machine.
       for (let before = -1; !isOver && before < answered; ) {
         before = answered
         await Promise.race([all, Bun.sleep(LOCKED_MS)])

@@ -6,9 +6,9 @@ interface Options {
   readonly seed: number
   /** Minimum number of pairs of answers to compare. */
   readonly pairs: number
-  /** Number of the key to begin with, as a line of an earlier run names it. */
+  /** Number of the first key, as a line of an earlier run names it. */
   readonly from?: number | undefined
-  /** Keys to try; default: as many as the pairs need. */
+  /** Number of keys to try; default: as many as the pairs need. */
   readonly keys?: number | undefined
 }
 
@@ -20,22 +20,25 @@ export interface RightsProof {
   readonly refused: number
   readonly interrupted: number
   readonly hiddenCells: number
-  /** Share of answers that are 200, and those of each channel by status. */
+  /** Share of answers that are 200. `channels`: number of answers of each channel by status. */
   readonly answered: number
   readonly channels: Record<string, Record<string, number>>
   readonly seconds: number
 }
 
-/** Settings of the servers in turn: with lists from memory, with all from PostgreSQL, and with values in histories. */
+/** Settings of the servers in turn: with and without memory, without and with values in histories. */
 const SETTINGS = [{}, { MEMORY_MB: '0' }, { CHANGES_VALUES: 'on' }, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }]
 /** Number of keys that a pair of servers tries before a new pair replaces it. */
 const KEYS = 100
 const READS = 64
 const WRITES = 36
-/** Each how many keys servers with fewer properties are started, and the change feed is followed. */
+/**
+ * Every twelfth key is compared with a server that lacks the properties which the key cannot read. `followsMax`: maximum number
+ * of keys that follow the change feed, of each pair of servers.
+ */
 const TURNS = { shadowEvery: 12, followsMax: 5 }
 
-/** Compares the answers of pairs of servers, two pairs at a time, until there are enough. */
+/** Compares the answers of pairs of servers, until there are enough. Two pairs of servers run at a time. */
 export async function proveRights({ seed, pairs, from = 0, keys = Number.POSITIVE_INFINITY }: Options): Promise<RightsProof> {
   const postgres = await startPostgres(40 + (seed % 20))
   joinPostgres(postgres.url)

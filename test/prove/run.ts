@@ -1,5 +1,6 @@
-// Proofs: the rate limiter and lists from memory, tests with many rounds, and hostile requests, repeated with other random
-// numbers: `npm run prove -- --minutes 10`. The last line has the number of differences; the exit code is 0 if there are none.
+// Proofs of the rate limiter, of lists from memory and of other promises, hostile requests, and tests with many rounds. All are
+// repeated with new random numbers: `npm run prove -- --minutes 10`. The last line has the number of differences; the exit code
+// is 0 if there are none.
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type postgres from 'postgres'
@@ -24,7 +25,7 @@ const UNLIMITED = '100000/1s'
 const HOUR_MS = 3_600_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
-/** Rounds and faults of the proofs of lists. */
+/** Options of the proof of lists: numbers of rows, rounds, faults and periods. */
 const LISTS = { rows: 40_000, alone: 60, together: 8, faults: 12, states: 10, statesForMs: 5_000 }
 const SHORT = [
   { limit: 40, periodMs: 3 },
@@ -83,7 +84,7 @@ const limiter: Record<string, Proof> = {
   },
 }
 
-/** Numbers of lists and of summaries that were checked during writes. */
+/** Numbers of lists and of summaries that were checked during writes, of all rounds. */
 let judged = 0
 let judgedSummaries = 0
 const lists: Record<string, Proof> = {
@@ -110,7 +111,7 @@ const REPEATED = [
 ]
 const TESTS = [...REPEATED, 'admit/window', 'processes/restarts', 'describe/conditions']
 
-/** Runs each of these files in its own process, with more rounds than in `npm test`, and other random numbers. */
+/** Proofs that run each of these files in its own process, with more rounds than `npm test`, and other random numbers. */
 const tests: Record<string, Proof> = Object.fromEntries(
   TESTS.map((file) => [`test/${file}, many rounds`, (seed: number) => proveTests(file, seed)]),
 )
@@ -120,13 +121,13 @@ const ATTACKS = [
   { keys: 1, connections: 40, leaveMs: 200 },
   { keys: 8, connections: 400, leaveMs: null },
 ]
-/** Writes of one key, within its limits, to the same eight rows; and bodies that never end, by two keys. */
+/** Attacks by writes. One key writes the same eight rows within its limits, or two keys send bodies that never end. */
 const WRITE_ATTACKS = WRITES.map((writes) => {
   const clients = writes === 'slow bodies' ? { keys: 2, connections: 28 } : { keys: 1, connections: 24 }
   return { ...clients, leaveMs: null, memoryMb: null, writes }
 })
 
-/** Costly lists of keys within their limits, over `connections` connections; some clients leave before the response. */
+/** Attacks by costly lists of keys within their limits. In some attacks, clients disconnect before the response. */
 const LIST_ATTACKS = [null, 0].flatMap((memoryMb) =>
   LISTS_ASKED.flatMap((lists) => ATTACKS.map((attack) => ({ ...attack, memoryMb, lists, writes: null }))),
 )
@@ -183,7 +184,10 @@ const rights: Record<string, Proof> = {
   },
 }
 
-/** A soak: the CRUD mix for some seconds, while workers, connections and PostgreSQL are killed, cut and frozen. */
+/**
+ * Returns a soak: clients create, read, update and delete rows for some seconds, while processes are killed, connections cut, and
+ * PostgreSQL frozen.
+ */
 const soakOf = (seconds: number): Record<string, Proof> => ({ soak: async (seed) => same(await proveSoak({ seed, seconds })) })
 
 const groups = { limiter, lists, tests, fairness, hostile, changes, imports, rights }
@@ -226,7 +230,8 @@ const options = new Command('prove')
   }>()
 const { minutes, only } = options
 
-// A fault of the driver: PostgreSQL drops a connection within a transaction of the proof itself. The query fails as well.
+// A fault of the driver: it throws if PostgreSQL drops a connection within a transaction of the proof. The query itself is
+// rejected, too.
 process.on('uncaughtException', (error: Error) => {
   if (/evaluating 'socket\.write'/.test(error.message)) return
   console.error(error)
@@ -238,7 +243,7 @@ const asked =
 const proofs = Object.entries<Proof>(asked)
 const endMs = options.soak === undefined ? Date.now() + minutes * 60_000 : 0
 let [done, differences] = [0, 0]
-// Runs each proof once, however short the time is; then all in turns.
+// Runs each proof once, even if the time is shorter. Then runs all of them in turns until the time is over.
 while (done < proofs.length || Date.now() < endMs) {
   const [name, prove] = proofs[done++ % proofs.length] as [string, Proof]
   const seed = done <= proofs.length && options.seed !== undefined ? options.seed : randomSeed()
@@ -266,7 +271,9 @@ function judge(found: object, expected: Record<string, number>): Record<string, 
   return got
 }
 
-/** Sends limit + 500 requests over 32 connections to a server; expects exactly `limit` answers of 200 and 500 of 429. */
+/**
+ * Sends `limit` + 500 requests over 32 connections to a server. Expects exactly `limit` answers of 200, and 500 answers of 429.
+ */
 async function proveHttp(seed: number): Promise<Record<string, unknown>> {
   const limit = 1_000 + (seed % 5_000)
   return withServer({ RATE_LIMITS: `${limit}/1h` }, async ({ url }) => {
@@ -322,7 +329,7 @@ function randomSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] as number
 }
 
-/** Parses a duration; returns seconds. */
+/** Parses a duration, such as `90s`, into seconds. */
 function parseDuration(text: string): number {
   const [, number = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? []
   const seconds = Number(number) * ({ s: 1, m: 60, h: 3_600 }[unit] ?? 0)

@@ -20,10 +20,10 @@ interface Soaked {
   /** Differences, one per line. */
   readonly differences: readonly string[]
   readonly requests: number
-  /** Number of responses by method and status, 0 for a lost connection; and other counts. */
+  /** Number of responses by method and status, with status 0 for a lost connection. It also has other counts. */
   readonly counts: Readonly<Record<string, number>>
   readonly faults: Readonly<Record<string, number>>
-  /** Rows that were checked in the end, past the server. */
+  /** Number of rows that were checked at the end, directly in the tables. */
   readonly rows: number
   readonly held: Record<string, unknown>
 }
@@ -36,7 +36,7 @@ const STALLED_MS = 2_000
 /** Part of the time without faults, at the beginning. */
 const CALM_PART = 1 / 6
 
-/** Writes and reads while processes are killed, cut and frozen, and checks each response by earlier writes. */
+/** Writes and reads while processes are killed and frozen, and connections cut. Checks each response against earlier writes. */
 export async function proveSoak(options: Options): Promise<Soaked> {
   const cluster = await Cluster.open({ cached: { WORKERS: String(WORKERS) }, isAlone: true })
   try {
@@ -59,7 +59,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   })
   let lookedMs = performance.now()
   const timer = setInterval(() => {
-    // If the machine stood still, or was busy, responses are late for other reasons than the server.
+    // If the machine itself stood still, late responses are not the server's fault.
     if (performance.now() - lookedMs > STALLED_MS) tally.excuse('the machine stood still')
     lookedMs = performance.now()
     watch.look()
@@ -68,7 +68,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
     ...clients.map((client) => client.run(isOver)),
     ...[1, 2].map((number) => disturb(url, new Random(seed - number), isOver, (what) => tally.count(what))),
   ])
-  // A failure is thrown when the time is over, below.
+  // A failure is thrown below, by `await work`.
   work.catch(() => undefined)
   await Bun.sleep(seconds * 1_000 * CALM_PART)
   for (let turn = 0; performance.now() + 2_000 < endMs; turn++) {
@@ -90,7 +90,7 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
   return { differences, requests, counts, faults: done, rows: rows.length, held: report }
 }
 
-/** Checks a row in the table, past the server: it must exist at most once, in a possible state. */
+/** Checks a row directly in the table: it must exist at most once, in a possible state. */
 async function faultInTable({ sql }: Cluster, { collection, marker, states }: OwnRow): Promise<string | null> {
   const { table, columns } = shapes[collection]
   const found = await sql.unsafe(`select ${columns.version} as version from ${table} where ${columns.marker} = $1`, [marker])
@@ -99,7 +99,7 @@ async function faultInTable({ sql }: Cluster, { collection, marker, states }: Ow
   return states.includes(version) ? null : `${marker} is ${version} in the end, and may be ${states.join(' or ')}`
 }
 
-/** Returns rows that no client has written. */
+/** Returns a row that no client has written; null if there is none. */
 async function strangersIn({ sql }: Cluster, rows: readonly OwnRow[]): Promise<string | null> {
   const known = new Set(rows.map(({ marker }) => marker))
   for (const collection of KEPT) {

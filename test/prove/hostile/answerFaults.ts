@@ -18,7 +18,7 @@ export function faultsOfAnswer(
   described: Conformance,
 ): string[] {
   const { status, headers, body, headBytes } = response
-  // Bun refuses a head of over 16 KiB, and bytes that are not HTTP, itself: without a body, and without Roster's headers.
+  // Bun itself refuses a head of over 16 KiB, and bytes that are not HTTP. Its response has no body, and no headers of Roster.
   if (isBareRefusal(response)) return hasOddBytes({ target, headers: sent }) ? [] : [`${status} is no answer of ours`]
   const faults = described.faultsOf({ method, target }, { status, headers, text: body })
   if (headBytes > (uriLength(target) <= 700 ? 4_096 : 16_384)) faults.push(`the head has ${headBytes} bytes`)
@@ -60,7 +60,7 @@ export function hasOddBytes({ target, headers }: Pick<RandomRequest, 'target' | 
   return bytes > 15_000 || /[^\x21-\x7e]/.test(target) || headers.some(isOdd)
 }
 
-/** Returns faults of an error page for browsers: it must have the status, the code and a policy, and nothing that runs. */
+/** Returns faults of an error page for browsers. The page must have the status, the code and a policy, and no scripts. */
 function faultsOfPage(status: number, headers: RawResponse['headers'], body: string): string[] {
   const code = /href="[./]*errors\/(\w+)">\1</.exec(body)?.[1] as ErrorCode
   const isOwn = errorTable[code]?.status === status && /default-src 'none'/.test(headers.get('content-security-policy') ?? '')

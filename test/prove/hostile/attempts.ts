@@ -8,13 +8,13 @@ import { followable, followOf } from './follow.ts'
 /** One action of a hostile client. */
 export interface Attempt {
   readonly kind: Kind
-  /** Pieces to send, with a turn of the event loop between. */
+  /** Pieces to send, one in each turn of the event loop. */
   readonly pieces: readonly Buffer[]
-  /** Complete requests among the bytes, in order; none if the bytes may not be HTTP. */
+  /** Complete requests among the bytes, in order; empty if the bytes may not be HTTP. */
   readonly requests: readonly RandomRequest[]
-  /** Returns the request that the first response leads to; null for none. */
+  /** Returns a request that is made from the first response; null for none. */
   follow?(response: RawResponse): { request: RandomRequest; bytes: Buffer } | null
-  /** True if the client leaves after its last byte. */
+  /** True if the client disconnects after its last byte. */
   readonly leaves: boolean
 }
 
@@ -27,7 +27,7 @@ export function attemptOf(random: Random, surface: Surface, host: string): Attem
   return { kind, requests: [], leaves: false, ...makers[kind](random, surface, host) }
 }
 
-/** Shares of the kinds, cumulated to a hundred. */
+/** Cumulative percentages of the kinds. */
 const shares = { whole: 66, followed: 72, trickled: 78, pipelined: 84, cut: 89, broken: 94, garbled: 98, garbage: 100 }
 
 type Made = Pick<Attempt, 'pieces'> & Partial<Attempt>
@@ -75,7 +75,9 @@ const makers = {
   },
 } as const
 
-/** Mutates a request; not one of HEAD, whose response could not be distinguished from one that is cut short. */
+/**
+ * Returns a request to mutate. HEAD is replaced by GET, because a response to HEAD looks the same as a response that is cut off.
+ */
 function wildRequest(random: Random, surface: Surface, host: string): Buffer {
   const request = randomRequest(random, surface)
   return bytesOf({ ...request, method: request.method === 'HEAD' ? 'GET' : request.method }, host, random)

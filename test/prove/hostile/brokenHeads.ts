@@ -1,6 +1,6 @@
 import type { Random } from '../../support/random.ts'
 
-/** Makes a request with a broken framing or head of a valid one. RFC 9112 */
+/** Makes a request with a broken framing or head from a valid request. RFC 9112 */
 export function brokenHead(random: Random, request: Buffer): Buffer {
   const text = request.toString('latin1')
   const end = text.indexOf('\r\n\r\n')

@@ -7,7 +7,7 @@ import type { Surface } from '../../support/surface.ts'
 
 const AUTHORIZED: [string, string] = ['Authorization', `ApiKey ${KEY}`]
 
-/** Makes a request whose response has a cursor or a tag, from which another request can be made. */
+/** Makes a request whose response has a cursor or an ETag, from which another request can be made. */
 export function followable(random: Random, { collections }: Surface): RandomRequest {
   const { plural, properties } = random.pick(collections)
   const list = `/${plural}?PageSize=5&page=${1 + random.below(4)}&sort=${random.pick(['', '-'])}${random.pick(properties).name}`
@@ -15,7 +15,7 @@ export function followable(random: Random, { collections }: Surface): RandomRequ
   return { method: 'GET', target, headers: [AUTHORIZED], body: null }
 }
 
-/** Makes a request of a response: a valid one, or an altered one. Null if the response has nothing to use. */
+/** Makes a request from a response: a valid request, or an altered one. Null if the response has no cursor and no ETag. */
 export function followOf(random: Random, surface: Surface, target: string, { headers }: RawResponse): RandomRequest | null {
   const links = [...(headers.get('link') ?? '').matchAll(/<https?:\/\/[^/]+([^>]+)>/g)].map(([, link]) => link as string)
   const etag = headers.get('etag')

@@ -3,12 +3,12 @@ import { type RawResponse, readResponse } from '../../support/connection.ts'
 import type { Attempt } from './attempts.ts'
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
-/** Silence after which a server counts as waiting for more bytes, and the client leaves. */
+/** Time in ms without bytes after which the server is assumed to wait for more, and the client disconnects. */
 const SILENT_MS = 25
-/** Longer silence within a response, whose pieces come late from a busy machine. */
+/** The same time within a response, longer because the pieces come late on a busy machine. */
 const WITHIN_ANSWER_MS = 5_000
 
-/** Sends bytes over a new connection; returns the responses, and bytes that are not a response. */
+/** Sends bytes over a new connection. Returns the responses, and the bytes that are not part of a response. */
 export function sendWild(url: string, { pieces, leaves }: Attempt): Promise<{ answers: RawResponse[]; rest: string }> {
   const { hostname, port } = new URL(url)
   return new Promise((done, fail) => {
@@ -28,7 +28,7 @@ export function sendWild(url: string, { pieces, leaves }: Attempt): Promise<{ an
       chunks.push(Buffer.from(chunk))
       wait()
     })
-    // Bytes to a connection that the server has closed are answered by a reset.
+    // If the server has closed the connection, bytes to it are answered by a reset.
     socket.on('error', () => undefined)
     socket.on('close', () => {
       clearTimeout(timer)

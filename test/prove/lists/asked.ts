@@ -1,4 +1,4 @@
-// What the proof asks for: lists and summaries, each with SQL that says what the answer is.
+// Requests of the proof, lists and summaries, each with SQL that reads the right answer.
 import type { Random } from '../../support/random.ts'
 import type { Answer } from './cluster.ts'
 import { type List, randomList, relatedShown, type Truth, truthOfList } from './randomList.ts'
@@ -7,7 +7,7 @@ import { isRelated, jsonPath } from './related.ts'
 
 export type Asked = List | Summary
 
-/** Chance in percent that a summary is asked for. */
+/** Chance in percent that a request is for a summary. */
 const SUMMARIES = 25
 
 export function randomAsked(random: Random): Asked {
@@ -29,12 +29,12 @@ export function hasPaths(asked: Asked): boolean {
   )
 }
 
-/** SQL that reads the total, the ids of a list, and what is `shown`: groups, or related values. */
+/** Returns SQL that reads the right answer: the total, the ids of a list, and `shown`, which has groups or related values. */
 export function truthOf(asked: Asked): Truth {
   return isSummary(asked) ? truthOfSummary(asked) : truthOfList(asked)
 }
 
-/** Returns how an answer differs from its truth; null if it does not differ. */
+/** Returns how an answer differs from the right answer; null if it does not differ. */
 export function differenceFrom(truth: Record<string, unknown> | undefined, asked: Asked, answer: Answer): string | null {
   if (answer.status !== 200) return `status ${answer.status}`
   if (answer.total !== truth?.total) return `total ${answer.total}, not ${truth?.total}`
@@ -51,7 +51,7 @@ function shownOf(asked: Asked, row: Record<string, unknown>): unknown[] {
   return relatedShown(asked.collection, asked.shown).map((field) => row[jsonPath(asked.collection, field)[0] as string])
 }
 
-/** The rows or groups of an answer, decimals as texts with all of their digits. */
+/** Returns the rows or groups of an answer. Decimals are texts with all of their digits. */
 export function rowsOf({ text }: Pick<Answer, 'text'>): Record<string, unknown>[] {
   return JSON.parse(text.replace(/:(-?\d+\.\d{8})(?=[,}])/g, ':"$1"'))
 }

@@ -6,7 +6,7 @@ import type { Answer, Cluster, Name } from './cluster.ts'
 import { fieldsParameter, type List, parametersOf } from './randomList.ts'
 import { isRelated } from './related.ts'
 
-/** Differences, and how much was checked. */
+/** Collects differences, and counts what was checked. */
 export class Findings {
   readonly counts: Record<string, number> = {}
   /** Differences, one per line; there must be none. */
@@ -26,12 +26,12 @@ export class Findings {
 /** Number of requests for each list, so that nearly always every worker gets one. */
 const ASKED = 5
 
-/** Maximum rows of a list whose streams are read, too. */
+/** Maximum number of rows of a list whose streams are checked, too. */
 const STREAMED_MAX = 2_000
 
 /**
- * Checks answers while no client writes: each must be what PostgreSQL says, and equal to that of the server without memory byte
- * for byte.
+ * Checks answers while no client writes. The answer without memory must be the same as PostgreSQL's, and all other answers must
+ * be equal to it byte for byte.
  */
 export async function checkExactly(
   cluster: Cluster,
@@ -61,7 +61,7 @@ export async function checkExactly(
   })
 }
 
-/** Checks the first row of a page at its own address, with the same `fields`. */
+/** Requests the first row of a page by its id, with the same `fields`, and checks the answer. */
 async function checkRow(
   cluster: Cluster,
   servers: readonly Name[],
@@ -89,7 +89,7 @@ async function checkRow(
 
 const ID = { name: 'Id', kind: 'integer' } as const
 
-/** Checks the streams of a list, whose rows must be what PostgreSQL says, in both forms. */
+/** Checks the streams of a list in both forms, NDJSON and CSV. The rows must be the same as PostgreSQL's. */
 async function checkStreams(cluster: Cluster, servers: readonly Name[], list: List, findings: Findings, moment: string) {
   const path = `/${list.collection}?${parametersOf(list).join('&')}`
   const { text, values } = truthOf({ ...list, page: 1, pageSize: STREAMED_MAX })
@@ -111,14 +111,14 @@ async function checkStreams(cluster: Cluster, servers: readonly Name[], list: Li
   }
 }
 
-/** The number of rows of a CSV. Texts of the proof have no line breaks. */
+/** Returns the number of rows of a CSV. Texts of the proof have no line breaks. */
 function recordsOf(csv: string): number {
   return csv.split('\r\n').length - 2
 }
 
 /**
- * Follows the cursors of a list on both servers. Some rows at cursors are deleted before these are followed, so that no row has
- * their values any more.
+ * Follows the cursors of a list on both servers. Before a cursor is followed, its row is sometimes deleted, so that no row has
+ * the cursor's values any more.
  */
 export async function checkCursors(cluster: Cluster, random: Random, list: List, findings: Findings, moment: string) {
   let path: string | null = list.path
@@ -151,7 +151,9 @@ async function deleteLast({ sql }: Cluster, collection: Collection, answer: Answ
   )
 }
 
-/** Checks what holds during writes, too: sorted, no row twice, every row within the filters, and a possible total. */
+/**
+ * Checks what also holds during writes: rows are sorted, each occurs once and is within the filters, and the total is possible.
+ */
 export function checkSanity(asked: Asked, answer: Answer, findings: Findings): void {
   if (isSummary(asked) || asked.shown !== null) return
   const { collection, filters, sorts, path } = asked

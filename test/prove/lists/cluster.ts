@@ -12,27 +12,27 @@ import { KEY } from '../../support/server.ts'
 import { type ServerProcess, ServerProcesses } from '../../support/serverProcesses.ts'
 
 export interface Answer {
-  /** 0 without a response, such as from a worker that has died. */
+  /** Status; 0 without a response, such as from a worker that has died. */
   readonly status: number
-  /** Total of a list, else NaN. */
+  /** Total of a list; NaN for other requests. */
   readonly total: number
   readonly link: string
   readonly text: string
 }
 
-/** Base address in links, for both servers. */
+/** Base address in links, the same for all servers. */
 const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
 const ANSWERS_MS_MAX = 20_000
-/** Pause before a busy server is asked again. */
+/** Pause in ms before another request to a busy server. */
 const BUSY_MS = 200
-/** Time after which a statement past the servers, and those of a whole round, count as lost. */
+/** Time in ms after which a direct statement counts as lost, and then the same for the statements of a whole round. */
 const STATEMENT_MS_MAX = 10_000
 const ROUND_MS_MAX = 60_000
 // Without flushes, writes survive the end of PostgreSQL's processes, but not of the machine.
 const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_prepared_transactions: '5' }
 
-/** The servers: the one under test, one without memory, and one as on another machine. */
+/** Names of the servers: the server under test, a server without memory, and a server as if on another machine. */
 export type Name = 'cached' | 'plain' | 'elsewhere'
 const SERVERS: Record<Name, Record<string, string>> = {
   cached: { WORKERS: '2', ADMIN_PORT: '0' },
@@ -47,11 +47,11 @@ interface Options {
   readonly isAlone?: boolean
 }
 
-/** A server of two workers, two others on the same database, and direct connections. */
+/** A server of two workers, two other servers on the same database, and direct connections to the database. */
 export class Cluster {
-  /** Connections past all servers: their writes are those of other programs. */
+  /** Direct connections to the database, for writes of other programs. */
   sql: postgres.Sql
-  /** Process of PostgreSQL, once it was restarted. */
+  /** Process of PostgreSQL; null before its first restart. */
   private postmaster: ChildProcess | null = null
   private readonly servers = new Map<Name, ServerProcess>()
   private readonly processes = new ServerProcesses()
@@ -76,12 +76,12 @@ export class Cluster {
   }
 
   private connect(): postgres.Sql {
-    // PostgreSQL is stopped, killed and frozen, on a machine that may be busy otherwise.
+    // These options are patient, because PostgreSQL is stopped, killed and frozen, and the machine may be busy.
     const patient = { connect_timeout: 300, backoff: () => 0.05 }
     return postgres(this.embedded.url, { max: 4, onnotice: () => undefined, fetch_types: false, ...patient })
   }
 
-  /** Opens new connections past the servers, and rejects all statements of the old ones. */
+  /** Opens new direct connections, and rejects all statements of the old ones. */
   private async reconnect(): Promise<void> {
     const old = this.sql
     this.sql = this.connect()
@@ -89,8 +89,8 @@ export class Cluster {
   }
 
   /**
-   * Waits for statements past the servers, or what sends them. After a restart of PostgreSQL the driver may never settle one; then
-   * it is rejected.
+   * Waits for direct statements, or for a promise that depends on them. After a restart of PostgreSQL, the driver may never
+   * settle a statement; after `msMax` it is rejected.
    */
   async settled<T>(statements: Promise<T>, msMax = ROUND_MS_MAX): Promise<T> {
     const isLate = await withDeadline(
@@ -136,8 +136,8 @@ export class Cluster {
   }
 
   /**
-   * Lists and summaries of the server under test so far, by where they came from; and lists by how they were found, or why the
-   * database had to.
+   * Returns the number of lists and summaries of the server under test so far: by the source of the answer, by how memory found a
+   * list, and by why the database had to find it.
    */
   async origins(): Promise<Record<string, number>> {
     const [, admin = ''] = await this.of('cached').server.waitFor(/Metrics: (http:\S+)\/metrics/)
@@ -153,7 +153,7 @@ export class Cluster {
     return this.of('cached').server.pid
   }
 
-  /** Process of PostgreSQL that starts all others. */
+  /** Id of the PostgreSQL process that starts all others. */
   get postmasterPid(): number {
     const { cluster } = prepareRunner(this.folder.path, {})
     return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
@@ -164,7 +164,7 @@ export class Cluster {
     return ask(this.urlOf(server) + path, method, body, accept)
   }
 
-  /** Sends a request again while a server has too much to do: lists of one key are read from the database in turns. */
+  /** Sends a request, and repeats it while the server answers 503: the database reads lists of one key in turns. */
   async askPatiently(path: string, server: Name, accept?: string): Promise<Answer> {
     const untilMs = performance.now() + ANSWERS_MS_MAX
     for (;;) {
@@ -187,7 +187,7 @@ export class Cluster {
     }
   }
 
-  /** Waits until requests that were not answered are done, too. */
+  /** Waits until the statements of all requests have ended, also of requests without a response. */
   async untilQuiet(): Promise<void> {
     for (let quiet = 0; quiet < 3; await Bun.sleep(20)) {
       const [row] = await this.sql`
@@ -197,14 +197,17 @@ export class Cluster {
     }
   }
 
-  /** Restarts PostgreSQL like pg_ctl: SIGINT fast, SIGQUIT immediate. Resolves when it answers again. */
+  /**
+   * Restarts PostgreSQL as pg_ctl does: SIGINT means a fast stop, SIGQUIT an immediate stop. Resolves when PostgreSQL answers
+   * again.
+   */
   async restartPostgres(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const runner = prepareRunner(this.folder.path, {})
     const pid = this.postmasterPid
     const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
     process.kill(pid, signal)
     await until(() => !isAlive(pid))
-    // What was sent to the old one gets no answer.
+    // Statements that were sent to the old process get no answer.
     await this.reconnect()
     this.postmaster = runner.launch('postgres', args).child
     await until(() =>

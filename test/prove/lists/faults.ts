@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts'
 /** A fault while clients write and list. */
 export type Fault = (cluster: Cluster, random: Random) => Promise<unknown>
 
-/** Sends a signal. @throws RangeError for 0, which is the group of this process */
+/** Sends a signal. @throws RangeError for process 0, which means the group of this process */
 export const signal = (pid: number, name: NodeJS.Signals) => {
   if (!(pid > 0)) throw new RangeError(`${pid} is no process`)
   try {
@@ -21,7 +21,7 @@ export async function backends({ sql }: Cluster, names: string): Promise<number[
   return rows.map(({ pid }) => pid)
 }
 
-/** Returns backends of the server whose last statement was a write. */
+/** Returns process ids of the server's backends whose last statement was a write. */
 async function writingBackends({ sql }: Cluster): Promise<number[]> {
   const rows = await sql`
     select pid from pg_stat_activity where application_name like 'roster%' and query ~ '^(insert|update|delete|with "(W|First|Tried)")'
@@ -29,7 +29,7 @@ async function writingBackends({ sql }: Cluster): Promise<number[]> {
   return rows.map(({ pid }) => pid)
 }
 
-/** Kills a backend whose last statement was a write, once there is one: all others end, too, and PostgreSQL recovers. */
+/** Waits for a backend whose last statement was a write, and kills it. All other backends then end, and PostgreSQL recovers. */
 export async function crashPostgres(cluster: Cluster) {
   const found: number[] = []
   await until(async () => found.push(...(await writingBackends(cluster))) > 0)
@@ -46,7 +46,7 @@ export async function frozen(pids: readonly number[], ms: number) {
   for (const pid of pids) signal(pid, 'SIGCONT')
 }
 
-/** Kills a worker whose statements are in flight: they are done, but not answered. */
+/** Kills a worker after its statements were done, but before they were answered. */
 async function kill(cluster: Cluster, worker: number) {
   const sent = Array.from({ length: 30 }, () => cluster.ask('/Absences', 'POST', { Type: 'a', Status: 'b' }))
   await Bun.sleep(5)
@@ -76,7 +76,7 @@ async function exchange({ pid }: Cluster) {
   })
 }
 
-/** Statements that redefine tables, or make snapshots blind for a while, and undo that. */
+/** Statements that redefine tables, or disable the triggers that record changes, and undo this. */
 const definitions: readonly ((sql: Cluster['sql']) => Promise<unknown>)[] = [
   (sql) => sql`truncate absence`,
   (sql) => sql`vacuum full absence`,

@@ -3,7 +3,7 @@ import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
 import { chainOf, columnBehind, isOfChain, isRelated, ownFields, printed, relatedFields } from './related.ts'
 
-/** Operator in brackets; values of `[]` are separated by line breaks. */
+/** A filter. `operator`: an operator such as `<`, or one in brackets. Values of `[]` are separated by line breaks. */
 export interface Filter extends Pick<PlainFilter, 'field' | 'operand'> {
   readonly operator: string
 }
@@ -15,7 +15,7 @@ export interface List {
   readonly sorts: readonly Sort[]
   readonly page: number
   readonly pageSize: number
-  /** The properties that `fields` names; null: all of the entity's own. */
+  /** Properties that `fields` names; null: all own properties of the entity. */
   readonly shown: readonly Field[] | null
   readonly path: string
 }
@@ -27,7 +27,10 @@ export const DECIMALS = [
   ...['0', '0.5', '1', '1.5', '7', '0.00000001'],
   ...['9007199254.74099201', '9007199254.74099202', '9999999999.99999999'],
 ] as const
-/** The first is far, and the second the last one whose seconds since 2000 need more than 32 bits; so are the last two ends. */
+/**
+ * 1931-12-13T20:45:51Z here, and 2068-01-19T03:14:08Z in `ENDS`, are the nearest instants whose seconds since 2000 need more than
+ * 32 bits.
+ */
 export const STARTS = ['0001-01-01T00:00:00Z', '1931-12-13T20:45:51Z', '2024-01-31T09:00:00Z'] as const
 export const ENDS = ['2024-06-01T00:00:00Z', '2025-01-01T12:30:00Z', '2068-01-19T03:14:08Z', '9999-12-31T23:59:59Z'] as const
 export const INSTANTS = [...STARTS, ...ENDS]
@@ -44,7 +47,7 @@ const PARTS = ['a', 'E', 'É', 'S', 'ß', ' ', 'd', 'zz'] as const
 const CHAIN_ENDS = ['1', '2', '3', '5', '10', '40', '77', '2000', '99999999999999999999'] as const
 const EQUALITIES = ['=', '!=']
 const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
-/** Chances in percent: that a list has paths at all, and that a filter of such a list is by one. */
+/** Chances in percent: that a list has filters by paths, and that a filter of such a list is by a path. */
 const PATHS = 55
 const FILTER_BY_PATH = 60
 /** Chance in percent that a list has two bounds of one property. */
@@ -72,7 +75,7 @@ export function randomFilters(random: Random, collection: Collection, hasPaths: 
   return withOneAny(random.chance(BOUNDS) ? [...drawn, ...randomBounds(random, ownFields[collection])] : drawn)
 }
 
-/** Draws two bounds of one property, of which half contradict each other, as a filter and a right may. */
+/** Draws two bounds of one property. Half of the pairs contradict each other, as a filter and a right can. */
 function randomBounds(random: Random, fields: readonly Field[]): Filter[] {
   const field = random.pick(fields.filter(({ kind }) => kind !== 'boolean' && kind !== 'text'))
   const operand = () => random.pick(OPERANDS[field.kind].filter((value) => value !== ''))
@@ -113,7 +116,7 @@ function withOneAny(filters: readonly Filter[]): Filter[] {
   return [...filters.filter((filter) => !isAny(filter)), ...merged]
 }
 
-/** The parameters of a list, or of its stream, without those of the page. */
+/** Returns the parameters of a list, or of its stream, without the parameters of the page. */
 export function parametersOf({ filters, sorts, shown }: Pick<List, 'filters' | 'sorts' | 'shown'>): string[] {
   const parts = filterParameters(filters)
   if (sorts.length > 0) parts.push(`sort=${sorts.map(({ field, descending }) => (descending ? '-' : '') + field.name)}`)
@@ -145,15 +148,15 @@ const CASTS: Record<Filter['field']['kind'], string> = {
   boolean: '::text::boolean',
 }
 
-/** A statement with its values. */
+/** A statement with its values, which reads a right answer. */
 export interface Truth {
   readonly text: string
   readonly values: string[]
 }
 
 /**
- * Reads the total of a list, the ids of its page, and the related values that these rows show, by SQL that shares no code with
- * the server.
+ * Returns SQL that shares no code with the server. It reads the total of a list, the ids of its page, and the related values that
+ * the page shows.
  */
 export function truthOfList(list: Omit<List, 'path'>): Truth {
   const { collection, filters, sorts, shown, page, pageSize } = list
@@ -170,12 +173,12 @@ coalesce(json_agg(shown), '[]')::text as shown from (${selected}) as page`
   return { text, values }
 }
 
-/** The related properties that a list shows. */
+/** Returns the related properties that a list shows. */
 export function relatedShown(collection: Collection, shown: List['shown']): Field[] {
   return (shown ?? []).filter((field) => isRelated(collection, field))
 }
 
-/** The condition of all filters. Their operands are appended to `values`. */
+/** Returns SQL for the condition of all filters. Appends their operands to `values`. */
 export function conditionsOf(collection: Collection, filters: readonly Filter[], values: string[]): string {
   return ['true', ...filters.map((filter) => conditionOf(collection, filter, values))].join(' and ')
 }

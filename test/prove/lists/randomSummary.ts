@@ -28,7 +28,7 @@ export interface Summary {
   readonly collection: Collection
   readonly filters: readonly Filter[]
   readonly keys: readonly Key[]
-  /** Null: UTC. */
+  /** Time zone of periods; null: UTC. */
   readonly zone: string | null
   readonly measures: readonly Measure[]
   readonly sorts: readonly { readonly name: string; readonly isDescending: boolean }[]
@@ -90,7 +90,10 @@ function parametersOf({ filters, keys, zone, measures, sorts, page, pageSize }: 
   return [...parts, ...pageParameters(page, pageSize)]
 }
 
-/** Returns the keys, and after a copied name its reference: a group has the rows of one person, not of one name. */
+/**
+ * Returns the keys of a group. A copied name is followed by its reference, because a group has the rows of one person, not of one
+ * name.
+ */
 function shownKeys(collection: Collection, keys: readonly Key[]): Key[] {
   return keys.flatMap((key) => {
     const reference = key.period === null ? referenceOf(collection, key.field) : null
@@ -99,7 +102,7 @@ function shownKeys(collection: Collection, keys: readonly Key[]): Key[] {
   })
 }
 
-/** Groups the rows, and prints a page of groups, each an array of its keys, count and measures. */
+/** Returns SQL that groups the rows, and prints a page of groups. Each group is an array of its keys, count and measures. */
 export function truthOfSummary(summary: Summary): Truth {
   const { collection, filters, measures, sorts, page, pageSize } = summary
   const keys = shownKeys(collection, summary.keys)
@@ -143,13 +146,13 @@ coalesce(json_agg(shown), '[]')::text as shown from (${ofPage}) as page`
 
 const FIGURES: Record<Aggregate, (value: string) => string> = {
   sum: (value) => `sum(${value})`,
-  // Exact: PostgreSQL rounds a quotient to as many digits as its operands have.
+  // The cast makes the quotient exact: PostgreSQL rounds a quotient to as many digits as its operands have.
   average: (value) => `round(sum(${value})::numeric(80, 40) / nullif(count(${value}), 0), 8)`,
   minimum: (value) => `min(${value})`,
   maximum: (value) => `max(${value})`,
 }
 
-/** The values of a group in the order of `truthOfSummary`. */
+/** Returns the values of a group in the order of `truthOfSummary`. */
 export function groupValues({ collection, keys, measures }: Summary, group: unknown): unknown[] {
   const at = (path: readonly string[]) =>
     path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name] ?? null, group)

@@ -1,5 +1,5 @@
-// Properties behind references, and their values by SQL that shares no code with the server: each value is looked up for its row,
-// and a chain is followed upwards.
+// Related properties, and their values by SQL that shares no code with the server: a subquery looks up each value for its row,
+// and a recursive query follows a chain upwards.
 import { type Collection, type Field, properties } from '../../support/model.ts'
 import { tables } from '../../support/randomRows.ts'
 
@@ -15,7 +15,7 @@ const COPIES: Partial<Record<string, string>> = { Employee: 'EmployeeId', Compan
 
 const writtenOf = (collection: Collection) => properties[collection].filter(({ name }) => WRITTEN[collection].test(name))
 
-/** Properties of each collection's own. */
+/** Own properties of each collection. */
 export const ownFields: Record<Collection, readonly Field[]> = {
   Companies: writtenOf('Companies'),
   Employees: writtenOf('Employees'),
@@ -30,19 +30,19 @@ function fieldsBehind(collection: Collection, references: number): Field[] {
   })
 }
 
-/** Properties behind one or two references. */
+/** Properties to which paths through one or two references lead. */
 export const relatedFields: Record<Collection, readonly Field[]> = {
   Companies: [],
   Employees: fieldsBehind('Employees', REFERENCES_MAX),
   Absences: fieldsBehind('Absences', REFERENCES_MAX),
 }
 
-/** Returns whether the property belongs to a related row, to which a path leads. */
+/** Returns whether the property is a path to a related row. */
 export function isRelated(collection: Collection, { name }: Pick<Field, 'name'>): boolean {
   return relatedFields[collection].some((field) => field.name === name)
 }
 
-/** Returns whether the property is a reference of an employee to another one, also behind references. */
+/** Returns whether the property is a reference from an employee to another employee, also at the end of a path. */
 export function isOfChain({ name }: Field): boolean {
   return /(^|\.)ManagerId$/.test(name)
 }
@@ -61,7 +61,7 @@ export function jsonPath(collection: Collection, field: Field): string[] {
   return isRelated(collection, field) ? [names.join('.')] : names
 }
 
-/** Value of a property in SQL. `row`: name of the collection's row. */
+/** Returns SQL for the value of a property. `row`: alias of the collection's row. */
 export function columnBehind(collection: Collection, name: string, row = 'T'): string {
   const reference = ownFields[collection].find((field) => field.refersTo && name.startsWith(`${field.name}.`))
   if (!reference?.refersTo) return `"${row}".${columnOf(name)}`
@@ -70,7 +70,7 @@ export function columnBehind(collection: Collection, name: string, row = 'T'): s
   return `(select ${value} from ${tables[reference.refersTo]} as "${next}" where "${next}".id = "${row}".${columnOf(reference.name)})`
 }
 
-/** Condition that a reference to an employee leads to the employee with this id, at any depth. */
+/** Returns SQL for the condition that a reference leads to the employee with this id, directly or through further employees. */
 export function chainOf(value: string, operand: string): string {
   const above = `\
 with recursive above (id) as (select e.manager_id union select employee.manager_id from employee join above using (id)) \
@@ -78,7 +78,7 @@ select from above where id = ${operand}`
   return `(${value} = ${operand} or ${value} in (select e.id from employee as e where exists (${above})))`
 }
 
-/** Value as PostgreSQL writes it into the same JSON as the server. Decimals are texts, so that no digit is lost. */
+/** Returns SQL for a value as the server's JSON has it. Decimals are texts, so that no digit is lost. */
 export function printed(kind: Field['kind'], value: string): string {
   if (kind === 'instant') return `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
   return kind === 'decimal' ? `${value}::text` : value

@@ -4,7 +4,10 @@ import { type Findings, nextOf } from './check.ts'
 import type { Answer, Cluster } from './cluster.ts'
 import { type Ids, readIds, writeOnce, writeOutside } from './writes.ts'
 
-/** Lists of one period, and of these pages behind a cursor. Each state is read for all of them, so they are few. */
+/**
+ * Number of lists in one period, and number of these that are pages after a cursor. There are few, because all are read in each
+ * state.
+ */
 const LISTS = 8
 const BEHIND_CURSORS = 3
 const READERS = 6
@@ -19,12 +22,12 @@ function pathOf({ asked, path }: Moved): string {
   return path ?? asked.path
 }
 
-/** The answer of every list in one state of the tables. */
+/** Answers of all lists in one state of the tables. */
 type State = ReadonlyMap<string, string>
 
 /**
- * Writes one after the other: by clients of either server, psql, cascades. So the answer of each list is known for every
- * state. Each answer that a reader gets must be of a state from the time between its request and its response.
+ * Sends one write after the other: by clients of either server, and by other programs. The right answer of each list is known for
+ * every state. Each answer must be of a state from the time between the reader's request and its response.
  */
 export async function proveStates(
   cluster: Cluster,
@@ -53,7 +56,7 @@ export async function proveStates(
       if (hasPaths(list.asked)) findings.count('states, by paths')
       if (last > first) findings.count('states, beside a write')
       const shown = shownBy(answer)
-      // The state after a write is read once the write has ended.
+      // The state after a write is read after the write has ended.
       while (states.length <= last && !isOver) await Bun.sleep(1)
       const possible = states.slice(first, last + 1).map((state) => state.get(pathOf(list)))
       if (!possible.includes(shown) && states.length > last)
@@ -92,14 +95,14 @@ async function write(cluster: Cluster, random: Random, ids: Ids, findings: Findi
   else await writeOnce(cluster, random, ids, findings, true, random.chance(30) ? 'elsewhere' : 'cached')
 }
 
-/** Reads a state from the server without memory, which is compared with PostgreSQL itself. */
+/** Reads the answers of all lists from the server without memory. Compares one of them with PostgreSQL. */
 async function readState(cluster: Cluster, lists: readonly Moved[], findings: Findings): Promise<State> {
   const answers = await Promise.all(lists.map((list) => cluster.askPatiently(pathOf(list), 'plain')))
   const drawn = Math.floor(Math.random() * lists.length)
   const [{ asked, path }, answer] = [lists[drawn] as Moved, answers[drawn] as Answer]
   const { text, values } = truthOf(asked)
   const [row] = await cluster.sql.unsafe(text, values)
-  // Behind a cursor there are other rows of the same list.
+  // After a cursor there are other rows of the list, so only the total is compared.
   const difference = path === null ? differenceFrom(row, asked, answer) : answer.total === row?.total ? null : `${row?.total}`
   if (difference) findings.differs('the server without memory', { path: asked.path, answer, difference })
   return new Map(lists.map((list, index) => [pathOf(list), shownBy(answers[index] as Answer)]))

@@ -10,10 +10,10 @@ export type Ids = Record<Collection, number[]>
 
 /** Number of rows that all clients write again and again. */
 const HOT = 6
-/** Matches properties from which names are formed; rows of other tables copy these names. */
+/** Matches properties that form a row's name; rows of other tables copy this name. */
 const COPIED = /^(Name|KnownAs|FirstName|LastName)$/
 const ROWS_MAX: Record<Collection, number> = { Companies: 25, Employees: 60, Absences: 160 }
-/** Ids below are written by statements of many rows. */
+/** Statements of many rows write only rows with ids below this. */
 const OUTSIDE_IDS = 400
 
 /** Reads ids of the first and of the last rows. */
@@ -29,7 +29,10 @@ export async function readIds({ sql }: Cluster): Promise<Ids> {
   return ids
 }
 
-/** Sends one write of a client, and returns its status: a new row, a change, with or without copied names, or a deletion. */
+/**
+ * Sends one write of a client, and returns its status. The write is a create, a deletion, or a change, which changes copied names
+ * only if `renames`.
+ */
 export async function writeOnce(
   cluster: Cluster,
   random: Random,
@@ -69,7 +72,7 @@ function randomBody(
   { method, renames }: { method: string; renames: boolean },
 ): Body {
   const [text, instant] = [() => random.pick([...TEXTS, null]), () => random.pick([...INSTANTS, null])]
-  // As they are written here: a number of JavaScript has fewer digits.
+  // Decimals are written with all their digits; a JavaScript number has fewer digits.
   const number = () => random.pick([...DECIMALS.map((text) => rawJson(text)), null])
   const all: Record<Collection, () => Body> = {
     Companies: () => ({ Name: text(), Enabled: random.chance(50) }),
@@ -94,14 +97,14 @@ function randomBody(
 
 type Outside = (sql: Cluster['sql'], random: Random) => Promise<unknown>
 
-/** Writes to the tables past the server. */
+/** Writes of other programs, directly to the tables. */
 const outside: Outside[] = [
   (sql, random) => sql`
     insert into absence (type, status, period_days)
     select ${random.pick(TEXTS)}, ${random.pick(TEXTS)}, 1.5 from generate_series(1, ${random.below(4)})`,
   (sql, random) => sql`
     update absence set status = ${random.pick(TEXTS)} where id % 5 = ${random.below(5)} and id < ${OUTSIDE_IDS}`,
-  // Far more rows than are taken in within one turn of the event loop.
+  // These are far more rows than memory takes in within one turn of the event loop.
   (sql, random) => sql`update absence set type = ${random.pick(TEXTS)} where id % 40 = ${random.below(40)}`,
   (sql, random) => sql`
     update absence set period_hours = 9007199254.74099201, "end" = '9999-12-31T23:59:59Z'
@@ -120,9 +123,9 @@ const outside: Outside[] = [
     update company set name = ${random.pick(TEXTS)}, enabled = not enabled
     where id = (select id from company order by id offset ${random.below(HOT)} limit 1)`,
   (sql, random) => sql`insert into company (name) values (${random.pick(TEXTS)})`,
-  // What paths lead to changes for thousands of rows at once.
+  // Changes a value to which the paths of thousands of rows lead.
   (sql, random) => sql`update employee set department = ${random.pick(TEXTS)} where id % 20 = ${random.below(20)}`,
-  // Managers of one another, and of themselves.
+  // Makes employees managers of one another, or of themselves.
   (sql, random) => sql`
     update employee as e set manager_id = m.id, manager_key = m.display_name_key
     from employee as m where e.id % 17 = ${random.below(17)} and e.id < ${OUTSIDE_IDS} and m.id = ${1 + random.below(40)}`,
@@ -131,7 +134,7 @@ const outside: Outside[] = [
   (sql, random) => sql`
     update employee as e set company_id = c.id, company_key = c.name_key
     from company as c where e.id % 13 = ${random.below(13)} and c.id = ${1 + random.below(12)}`,
-  // Rows go together with the references to them.
+  // Deletes rows together with the references to them.
   (sql, random) =>
     sql
       .unsafe(
@@ -144,7 +147,7 @@ const outside: Outside[] = [
       .simple(),
   (sql, random) => sql`
     update absence set reason = repeat('r', 9000) where id % 40 = ${random.below(40)} and id < ${OUTSIDE_IDS}`,
-  // Sent like psql, in a session with other settings than the servers'.
+  // Sent as psql does, in a session whose settings differ from the servers' settings.
   (sql, random) =>
     sql
       .unsafe(
@@ -153,7 +156,7 @@ const outside: Outside[] = [
         insert into absence (type, start) values ('psql', '3.12.2024 10:00'); commit`,
       )
       .simple(),
-  // One simple query, because the driver throws if a connection ends within its own transactions.
+  // Sent as one simple query, because the driver throws if a connection ends within a transaction of the driver.
   (sql, random) =>
     sql
       .unsafe(
@@ -164,7 +167,7 @@ const outside: Outside[] = [
       .simple(),
 ]
 
-/** Writes past the server. Failures are ignored: locks may be taken, rows referred to, the database unreachable. */
+/** Sends a direct write. Ignores failures: rows may be locked or referred to, or the database unreachable. */
 export async function writeOutside({ sql }: Cluster, random: Random, findings: Findings): Promise<void> {
   await random
     .pick(outside)(sql, random)
@@ -174,7 +177,7 @@ export async function writeOutside({ sql }: Cluster, random: Random, findings: F
     )
 }
 
-/** Inserts the initial rows, of which clients write, and `more` absences, of which they write the last ones. */
+/** Inserts the initial rows, which clients write, and `more` absences, of which clients write only the last ones. */
 export async function fill({ sql }: Cluster, more = 0): Promise<void> {
   await sql`insert into company (name, enabled) select chr(97 + n % 4), n % 2 = 0 from generate_series(1, 12) as n`
   await sql`
@@ -191,11 +194,11 @@ export async function fill({ sql }: Cluster, more = 0): Promise<void> {
       chr(97 + n % 4), case when n % 5 <> 0 then timestamptz '2000-01-01Z' + n * 7919 % 9000 * interval '1 day' end,
       company.id, name_key
     from generate_series(1, ${Math.floor(more / 10)}::int) as n left join company on n % 8 <> 0 and company.id = 1 + n % 12`
-  // Chains of managers, some of which are loops, and employees who are their own managers.
+  // Employees form chains of managers. Some chains are loops, and some employees are their own managers.
   await sql`
     update employee as e set manager_id = m.id, manager_key = m.display_name_key
     from employee as m where e.id % 6 <> 0 and m.id = case when e.id % 50 = 7 then e.id else 1 + e.id * 7 % (10 + e.id / 2) end`
-  // Starts grow with ids, as those of real rows do.
+  // Starts grow with ids, as in real data.
   await sql`
     insert into absence (type, status, reason, start, "end", period_days, period_hours, employee_id, employee_key)
     select chr(97 + n % 4), case when n % 7 <> 0 then chr(97 + n % 3) end,

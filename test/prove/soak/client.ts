@@ -6,7 +6,7 @@ import type { Tally } from './tally.ts'
 
 const ANSWER_MS_MAX = 20_000
 const ROWS_MAX = 6
-/** Longest pause between requests, so that a soak is long, not fast. */
+/** Maximum pause in ms between requests: a soak sends few requests for a long time. */
 const PAUSE_MS_MAX = 120
 const RETRIES_MAX = 60
 const RETRY_MS = 250
@@ -17,11 +17,11 @@ interface Place {
   readonly repeats: boolean
 }
 
-/** A client that writes its own rows, and reads them by id and in lists, and knows the possible states of each. */
+/** A client that writes its own rows, and reads them by id and in lists. It knows the possible states of each row. */
 export class SoakClient {
   /** Rows with a known state, which this client may write again. */
   readonly rows: OwnRow[] = []
-  /** Rows whose last write has an unknown outcome, or that are deleted; they are only read, and checked in the end. */
+  /** Rows that are deleted, or whose last write has an unknown outcome. They are only read, and checked at the end. */
   readonly retired: OwnRow[] = []
   private readonly connection: Connection
   private made = 0
@@ -86,7 +86,7 @@ export class SoakClient {
     row.states = [...row.states, next]
     this.rows.splice(this.rows.indexOf(row), 1)
     this.retired.push(row)
-    // Older rows are only checked in the end.
+    // The oldest of these rows is no longer read; it is only checked at the end.
     if (this.retired.length > 40 && this.retired[0]?.states.length === 1) this.tally.settled.push(this.retired.shift() as OwnRow)
   }
 
@@ -98,7 +98,7 @@ export class SoakClient {
     this.tally.judge(see(row, seen))
   }
 
-  /** Lists exactly this row by its last values; the answer may come from memory. */
+  /** Requests a list with only this row, by the row's last values. The answer may come from memory. */
   private async list(row: OwnRow): Promise<void> {
     const { collection, marker } = row
     const [version] = row.states as [number]
@@ -111,10 +111,7 @@ export class SoakClient {
     if (isExact) this.tally.judge(see(row, shapes[collection].versionOf(found[0])))
   }
 
-  /**
-   * Sends a write, repeatedly if this client repeats. Returns the response; `nothing` if nothing was done, `unknown` if that is
-   * not known.
-   */
+  /** Sends a write, and repeats it if this client repeats. Returns the response, `nothing` if nothing was done, or `unknown`. */
   private async write(method: string, path: string, body?: object): Promise<RawResponse | 'nothing' | 'unknown'> {
     const { repeats } = this.place
     const own = repeats ? [`Idempotency-Key: ${this.uuid()}`] : []
@@ -134,7 +131,7 @@ export class SoakClient {
   /** True if the last response said that nothing was done. */
   private isUndone = false
 
-  /** Sends a request; returns null if the response is not as expected, for which the tally needs an explanation. */
+  /** Sends a request. Returns null if the response is not as expected: the tally then needs a fault that explains it. */
   private async ask(
     method: string,
     path: string,
@@ -154,7 +151,7 @@ export class SoakClient {
     this.tally.answered({
       kind: `${method} ${status}${status === 503 ? ` ${code}` : ''}`,
       sentMs,
-      // The first of two requests with one Idempotency-Key is still in progress.
+      // With `InProgress`, an earlier request with this Idempotency-Key is still in progress.
       isExpected: isExpected || (more.length > 0 && code === 'InProgress'),
       what: `${method} ${path}`,
     })

@@ -12,7 +12,7 @@ interface Soaked {
   readonly veteran: number
 }
 
-/** Faults of the server while clients write and read; each resolves when it is over. */
+/** Faults of the server while clients write and read. Each promise resolves when the fault is over. */
 export const soakFaults: Readonly<Record<string, (soaked: Soaked) => Promise<unknown>>> = {
   'a worker is killed': async ({ cluster, random, veteran }) =>
     signal(random.pick(workersOf(cluster.pid).filter((pid) => pid !== veteran)), 'SIGKILL'),

@@ -1,13 +1,13 @@
 import type { Random } from '../../support/random.ts'
 
-/** A row that only one client writes. All its values follow from its version, so half a write would show. */
+/** A row that only one client writes. All its values follow from its version, so a write of only some of them would be seen. */
 export interface OwnRow {
   readonly collection: Kept
   /** Unique name of the row. */
   readonly marker: string
   /** Null if its creation was not answered. */
   id: number | null
-  /** Possible states of the row: versions, or null for no row. The state is known if there is only one. */
+  /** Possible states of the row: versions, or null if the row does not exist. If there is only one, the state is known. */
   states: (number | null)[]
 }
 
@@ -16,14 +16,14 @@ export const KEPT: readonly Kept[] = ['Companies', 'Employees', 'Absences']
 
 interface Shape {
   readonly table: string
-  /** Columns of marker and version, to read them past the server. */
+  /** Columns of the marker and the version, to read them directly in the table. */
   readonly columns: { readonly marker: string; readonly version: string }
   body(marker: string, version: number): Record<string, unknown>
-  /** Returns the version of a row in a response; null if its values are of no version. */
+  /** Returns the version of a row in a response; null if its values do not belong to one version. */
   versionOf(row: Record<string, unknown>): number | null
 }
 
-/** Version in a text such as `c3-17 v5`. */
+/** Matches the version in a text such as `c3-17 v5`. */
 const VERSION = / v(\d+)$/
 
 function shape(table: string, marker: string, [first, second]: readonly [string, string]): Shape {
@@ -66,7 +66,7 @@ export function versionIn(text: string): number {
 export function see(row: OwnRow, seen: number | null): string | null {
   const at = row.states.indexOf(seen)
   if (at === -1) return `${row.marker} is ${seen}, and may be ${row.states.join(' or ')}`
-  // States are in the order of the writes, and reads never go back.
+  // States are in the order of the writes, and later reads never show an earlier state.
   row.states = row.states.slice(at)
   return null
 }

@@ -1,11 +1,11 @@
 import type { OwnRow } from './rows.ts'
 
-/** Time after a fault for which the server may still be affected: statements have 5 s, and PostgreSQL recovers. */
+/** Time in ms after a fault in which the server may still be affected: statements take up to 5 s, and PostgreSQL recovers. */
 const GRACE_MS = 10_000
 const DIFFERENCES_MAX = 20
 
 interface Answered {
-  /** Method and status, such as `GET 200`; status 0: the connection was lost. */
+  /** Method and status, such as `GET 200`. Status 0 means that the connection was lost. */
   readonly kind: string
   readonly sentMs: number
   readonly isExpected: boolean
@@ -31,7 +31,7 @@ export class Tally {
     if (difference !== null && this.differences.length < DIFFERENCES_MAX) this.differences.push(difference)
   }
 
-  /** Counts a response. An unexpected one, or none, must have a fault at that time, or shortly before, that explains it. */
+  /** Counts a response. An unexpected or missing response needs a fault at that time, or shortly before, that explains it. */
   answered({ kind, sentMs, isExpected, what }: Answered) {
     this.requests++
     this.count(kind)
@@ -52,7 +52,7 @@ export class Tally {
     }
   }
 
-  /** Notes the end of a fault that has delayed requests, and still may. */
+  /** Records the end of a fault that has delayed requests, and may still delay some. */
   excuse(name: string) {
     this.faults[name] = (this.faults[name] ?? 0) + 1
     this.windows.push({ endMs: performance.now() + GRACE_MS })

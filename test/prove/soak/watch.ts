@@ -9,27 +9,33 @@ interface Sample {
   readonly workersRssMb: readonly number[]
   readonly supervisorRssMb: number
   readonly veteranRssMb: number
-  /** Null if PostgreSQL could not be asked. */
+  /** Number of backends; null if PostgreSQL did not answer. */
   readonly backends: number | null
 }
 
-/** Parts of the run whose memory is compared: from `WARM_PART` to `WARM_END_PART`, with all after `LAST_PART`. */
+/** Parts of the run whose memory is compared: from `WARM_PART` to `WARM_END_PART`, and after `LAST_PART`. */
 const [WARM_PART, WARM_END_PART, LAST_PART] = [0.25, 0.5, 0.8]
 /** Tolerances: a heap gives memory back late. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 48
-/** Maximum connections of an idle process to PostgreSQL: pools open them at need, and keep them. docs/operations/run.md */
+/**
+ * Maximum number of connections of an idle process to PostgreSQL: pools keep the connections that they have opened.
+ * docs/operations/run.md
+ */
 const WORKER_CONNECTIONS_MAX = 14
 const SUPERVISOR_CONNECTIONS_MAX = 3
 const ASK_MS_MAX = 500
 /** Maximum time until a server without clients has closed what it no longer uses. */
 const REST_MS_MAX = 60_000
-/** Name of a worker's connection: the pool, beginning with the worker's id, and the number of times it was replaced. */
+/**
+ * Matches the name of a worker's connection: the pool, which begins with the worker's id, and the number of times it was
+ * replaced.
+ */
 const CONNECTION = /^(?<pool>roster (?<worker>[\w-]{36})(?:\/\w+)?)\/(?<number>\d+)$/
 
 /**
- * Samples the processes of a server. Compares their memory at the end of a run with that after its warm-up, and what they hold
- * open with what they may hold at rest, because how much of it they need depends on how busy the machine is.
+ * Samples the processes of a server. Compares their memory at the end of a run with their memory after the warm-up. Compares
+ * their descriptors and connections only at rest, because their number during the run depends on how busy the machine is.
  */
 export class Watch {
   private readonly samples: Sample[] = []
@@ -68,7 +74,7 @@ export class Watch {
     )
   }
 
-  /** Returns the report, and memory that has grown. */
+  /** Returns a report, and texts about memory that has grown. */
   judge(): { report: Record<string, unknown>; grown: string[] } {
     const endMs = this.samples.at(-1)?.ms ?? 0
     const part = (from: number, to: number) => this.samples.filter(({ ms }) => ms >= from * endMs && ms <= to * endMs)
@@ -92,7 +98,7 @@ export class Watch {
     return { report, grown }
   }
 
-  /** Returns what a server without clients holds open and should not, once it has had the time to close it. */
+  /** Returns descriptors and connections that a server without clients should have closed. Waits up to `REST_MS_MAX` for this. */
   async leaksAtRest(): Promise<string[]> {
     const untilMs = performance.now() + REST_MS_MAX
     for (;;) {
@@ -114,7 +120,7 @@ export class Watch {
     )
   }
 
-  /** Returns connections of replaced pools and of ended workers, and pools in use that have too many connections. */
+  /** Returns texts about connections of replaced pools, connections of ended workers, and too many connections. */
   private async connectionsTooMany(): Promise<string[]> {
     const { sql, pid } = this.cluster
     const rows = await sql`select application_name as name from pg_stat_activity where application_name like 'roster%'`
