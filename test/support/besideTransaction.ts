@@ -30,7 +30,7 @@ export async function besideTransaction<T>(
     await work(transaction)
     const [{ pid } = {}] = await transaction`select pg_backend_pid() as pid`
     asked = ask()
-    // Others wait, too, as autovacuum may for locks of its own: the one that counts waits for this transaction.
+    // Only statements that wait for this transaction count. Autovacuum, for example, may wait for other locks.
     const waiting = () => watcher`select from pg_stat_activity
       where datname = current_database() and backend_type = 'client backend' and ${pid}::int = any (pg_blocking_pids(pid))`
     await until(async () => (await waiting()).count > 0)
@@ -40,8 +40,8 @@ export async function besideTransaction<T>(
 }
 
 /**
- * Repeats a trial until no write of it exceeds the lock timeout. On a busy machine any write may; it is sent again, and if the
- * other transaction has committed by then, it sees what that has written. The server must run in this process.
+ * Repeats a trial until none of its writes exceeds the lock timeout, as any write may on a busy machine. If the other transaction
+ * has committed before the repetition, the write sees its changes. The server must run in this process.
  */
 export async function withinLockTimeout<T>(trial: () => Promise<T>): Promise<T> {
   for (;;) {

@@ -1,4 +1,4 @@
-/** Returns statements after which a read of the table takes longer than a statement may. */
+/** Returns statements after which a read of the table exceeds the time limit of statements. */
 export const slowly = (table: string) =>
   `alter table ${table} rename to ${table}_quick;
    create view ${table} as select * from ${table}_quick where (select pg_sleep(10)) is not null`
@@ -10,7 +10,7 @@ export const inGreatNumber = (table: string) =>
        into columns from pg_attribute where attrelid = '${table}_quick'::regclass and attnum > 0 and not attisdropped;
      execute 'create view ${table} as select ' || columns || ' from generate_series(1, 250001) as n';
    end $$`
-/** Returns statements that undo those of `slowly`. */
+/** Returns statements that undo the statements of `slowly` or `inGreatNumber`. */
 export const quickly = (table: string) => `drop view ${table}; alter table ${table}_quick rename to ${table}`
 
 /** Returns a statement after which PostgreSQL ends the connection of each write to the table, as an operator can. */

@@ -29,8 +29,8 @@ export function describeInBrowser(name: string, tests: () => void): void {
 }
 
 /**
- * Starts a Chromium for all tests of a `describeInBrowser`. The windows that a test has opened are closed after it, because pages
- * that stay open compute on. Those of `keep` stay, and those that were opened before all tests.
+ * Starts a Chromium for all tests of a `describeInBrowser`. The windows that a test has opened are closed after it, because open
+ * pages need CPU time. Windows of `keep`, and windows that were opened before all tests, stay open.
  */
 export function useBrowser(keep: () => readonly (OpenPage | null)[] = () => []): TestBrowser {
   const browser = {} as TestBrowser

@@ -9,8 +9,8 @@ export function outcomeOf(answer: Answer): string {
 }
 
 /**
- * Repeats a request that gets 503 ServiceUnavailable, so nothing was done: on a busy machine a statement can take longer than
- * it may. The test's own time limit ends that.
+ * Repeats a request while it gets 503 ServiceUnavailable, which means that nothing was done: on a busy machine, a statement can
+ * exceed its time limit. The time limit of the test ends the repetition.
  */
 export async function untilServed<Served extends { readonly status: number; readonly body: Json }>(
   send: () => Promise<Served>,

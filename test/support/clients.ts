@@ -3,7 +3,7 @@ import { connect as connectSafely } from 'node:tls'
 
 export interface Load {
   good: number
-  /** Number of all other outcomes, by status, or by how a connection ended. */
+  /** Number of other outcomes: by status, or by the way in which a connection ended. */
   failures: Record<string, number>
   /** Number of responses that asked to close the connection. */
   leaves: number
@@ -20,8 +20,8 @@ interface Options {
 }
 
 /**
- * Longest pause of many HTTP/1.1 clients that send requests again and again, and obey `Connection: close`. Without pauses they
- * would take the whole machine, and no connection would be idle when its server closes it.
+ * Maximum pause in ms between the requests of a client. Without pauses, the clients would use the whole machine, and no
+ * connection would be idle when its server closes it. The clients use HTTP/1.1, and obey `Connection: close`.
  */
 const PAUSE_MS_MAX = 120
 const pauseMs = () => (Math.random() < 0.25 ? 0 : Math.random() * PAUSE_MS_MAX)

@@ -8,7 +8,7 @@ import type { ColumnCondition } from '../../src/columns/conditions.ts'
 import { LEAF_SLOTS, type SortedIndex } from '../../src/columns/sortedIndex.ts'
 import type { TableTexts } from '../../src/columns/tableTexts.ts'
 
-/** The private parts of a table. They are read here because a fault in one shows in lists only when a list needs just this part. */
+/** Private parts of a table. They are read directly, because a fault in a part would show only in lists that need this part. */
 interface Inside {
   readonly store: ColumnStore
   readonly texts: TableTexts
@@ -53,7 +53,7 @@ export function heldBy(table: ColumnTable): Held {
   }
 }
 
-/** The rows of each stretch between two checkpoints of the index of ids, as a share of what each would have if all had as many. */
+/** Returns the rows between each two checkpoints of the index of ids, divided by the average number of rows. */
 export function stretchesOfIds(table: ColumnTable): number[] {
   const { ids } = (table as unknown as Inside).indexes
   const rows = ids.checkpoints.all.map((checkpoint) => checkpoint.rows)
@@ -107,8 +107,9 @@ function faultsOfIndex(store: ColumnStore, texts: TableTexts, index: SortedIndex
 }
 
 /**
- * Returns the place of the first slot that is not in use, or whose row does not belong behind the row before it; -1: there is
- * none. As many such slots as are in use are these in order, and to look is far cheaper than to sort them.
+ * Returns the place of the first slot that is not in use, or whose row must not follow the row before it; -1 if there is none. If
+ * the slots are as many as the slots in use, they are then the right ones in the right order. This check is far cheaper than
+ * sorting.
  */
 function firstMisplaced(
   slots: readonly number[],

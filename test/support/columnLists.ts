@@ -1,4 +1,4 @@
-// Lists of a random table, as columns find them and as the plain predicate does.
+// Compares lists of a random table that columns find with the same lists by a plain predicate.
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Reason } from '../../src/columns/conditions.ts'
 import type { FoundPage } from '../../src/columns/listSearch.ts'
@@ -12,12 +12,12 @@ import { rowWriter } from '../../src/respond/json.ts'
 import { codedWriter } from '../../src/respond/page.ts'
 import { caller, idsOf, listOf, type RandomTable } from './randomTable.ts'
 
-/** Each attempt may begin to build one more index than the one before. */
+/** Maximum attempts to find a list while indexes are built: each attempt may begin to build one more index. */
 const BUILDS_MAX = 8
-/** Attempts while the order of texts is read. */
+/** Maximum attempts to find a list while the order of texts is read. */
 const READS_MAX = 5_000
 
-/** How many lists were found by each way. */
+/** Number of lists by the way in which they were found. */
 export type Ways = Record<Way, number>
 
 /** Finds a list after its texts are known. `isPatient`: waits until the indexes that the list needs are built, too. */
@@ -41,9 +41,9 @@ export function isUnsure({ filters }: Pick<ListQuery, 'filters'>): boolean {
 /** Compares random lists of columns with lists of the plain table, and counts the lists by the way in which they were found. */
 export class ListComparison {
   readonly ways: Ways = { index: 0, walk: 0, checkpoints: 0, gathered: 0 }
-  /** Lists that need an index that was not there yet. */
+  /** Number of lists that need an index which was not built yet. */
   early = 0
-  /** Lists of rows before or after a position. */
+  /** Number of lists of rows before or after a position. */
   seeks = 0
   private readonly asked: FiltersAndSorts[] = []
 
@@ -56,7 +56,7 @@ export class ListComparison {
     const found: string[] = []
     for (let left = lists; left > 0 && found.length < 3; left--) {
       const { random } = this.table
-      // Some come again after rows have changed, when their bitmaps are kept.
+      // Some lists are repeated after rows have changed, so that their bitmaps are used again.
       const isAsked = this.asked.length > 0 && random.chance(40)
       const query = isAsked ? random.pick(this.asked) : { filters: this.table.filters(), sorts: this.table.sorts() }
       if (!isAsked) this.asked.push(query)
@@ -70,7 +70,7 @@ export class ListComparison {
     const { random } = this.table
     const all = this.table.idsOf(query)
     const found: string[] = []
-    // The same filters again, so that their bitmaps are kept.
+    // All pages have the same filters, so that their bitmaps are used again.
     for (let left = pages; left > 0; left--) {
       const pageSize = random.pick([5, 10, 50])
       const last = Math.ceil(all.length / pageSize)
@@ -103,7 +103,7 @@ export class ListComparison {
     if (seek === null) return all.slice((page - 1) * pageSize, page * pageSize)
     this.seeks++
     const { before, same } = this.table.positionOf(all, sorts, seek.position)
-    // One row more tells whether there is another page.
+    // One more row than the page tells whether there is another page.
     if (seek.side === 'after') return all.slice(before + same, before + same + pageSize + 1)
     return all.slice(Math.max(0, before - pageSize - 1), before)
   }

@@ -91,7 +91,7 @@ export class Conformance {
     // A dry run is only described in words, because generated clients could not read another body. D59
     if (verb !== 'get' && answer.status === 200 && DRY_RUN.test(target))
       return CHECKED.test(answer.text) ? [] : [`${operation.operationId} answers a dry run with ${answer.text}`]
-    // So are the answers to rows that are found by a property. D115
+    // Answers to rows with `match` are also described only in words. D115
     if (verb === 'post' && answer.status === 200 && MATCHED.test(target)) return this.resultFaults(operation, answer)
     const response = operation.responses[answer.status]
     if (!response) return [`${operation.operationId} has no status ${answer.status}`]
@@ -123,7 +123,7 @@ export class Conformance {
     const paths = pieces.filter(([name]) => this.inWords.step(row, name) || /\[under\]$/i.test(name))
     const isFew = pieces.length <= 32 && paths.length <= 8
     const isCertain = wrong.length === 0 && isFew && !pieces.some((_, at) => isUncertain(at, pieces))
-    // The fault may be in a header, which an answer to HEAD cannot say; or in the combination of keys and sorts of a summary.
+    // The fault may be in a header, which an answer to HEAD cannot name, or in the combination of a summary's keys and sorts.
     const isElsewhere =
       /"Invalid(?:Host|Header)"/.test(answer.text) || (operationId.startsWith('summarize') && OF_KEYS.test(answer.text))
     return answer.status === 400 && isCertain && answer.text !== '' && !isElsewhere
@@ -160,7 +160,7 @@ export class Conformance {
     const isIn = (one: string) => names.some((name: string) => name.toLowerCase() === one.toLowerCase())
     if (names) return value.split(',').every((one) => isIn(one) || isPath(one.replace(/^\w+\((.*)\)$/, '$1')))
     if ($ref) return this.validatorAt(pointerOf($ref))(value)
-    // A list of texts has its pattern in place.
+    // The pattern of a list of texts is in the schema itself, not behind a reference.
     const { pattern } = parameter.schema.items ?? parameter.schema
     return pattern === undefined || new RegExp(pattern, parameter.name === 'may' ? 'iu' : 'u').test(value)
   }
@@ -197,7 +197,7 @@ export class Conformance {
     return [`the document has no ${method} ${target}, which is answered ${answer.status}`]
   }
 
-  /** Returns faults of the results of created, updated and unchanged rows, which the document has in words. */
+  /** Returns faults in the results of created, updated and unchanged rows, which the document describes in words. */
   private resultFaults({ operationId, responses }: Json, { text, headers }: ReceivedAnswer): string[] {
     const isLines = new Map(headers).get('content-type')?.startsWith('application/x-ndjson')
     const results: Json[] = isLines ? (Bun.JSONL.parse(text) as Json[]) : [JSON.parse(text)].flat()
@@ -228,7 +228,7 @@ export class Conformance {
     return faults
   }
 
-  /** Returns faults of a text by a schema. The text is read as an integer if the schema is that of an integer. */
+  /** Returns faults of a text by a schema. If the schema is of an integer, the text is read as one. */
   private valueFaults(pointer: readonly string[], text: string, what: string): string[] {
     const value = this.at(pointer).type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
     return this.schemaFaults(pointer, value, what)
@@ -248,7 +248,7 @@ export class Conformance {
     return [...paths, ...rows.flatMap((one) => this.schemaFaults(schema, one, 'the body'))]
   }
 
-  /** Takes the members that are described in words out of an object, after it has checked them. */
+  /** Checks the members of an object that are described only in words, and returns the object without them. */
   private withoutPaths(row: string | null, value: Json, faults: string[]): Json {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const kept = Object.entries(value).filter(([name, inner]) => {
@@ -276,7 +276,7 @@ export class Conformance {
     })
   }
 
-  /** Validator, created when the first schema has to be compiled that no earlier document had. */
+  /** Validator. It is created when a schema must be compiled that no earlier document had. */
   private get ajv(): Ajv {
     if (this.compiler) return this.compiler
     this.compiler = new Ajv({ strict: false, validateSchema: false, logger: false })
@@ -303,7 +303,10 @@ export class Conformance {
   }
 }
 
-/** True if NDJSON is only described in words: as a media type, some generated clients could not read pages. */
+/**
+ * True if NDJSON is described only in words: if it were a media type of the document, some generated clients could not read
+ * pages.
+ */
 function isInWords({ description }: Json, { status, headers }: ReceivedAnswer): boolean {
   const [media = ''] = (new Map(headers).get('content-type') ?? '').split(';')
   return status < 300 && media === 'application/x-ndjson' && description.includes(media)
@@ -339,8 +342,8 @@ function piecesOf(target: string): [string, string][] | null {
 }
 
 /**
- * Matches codes of faults in the keys and the zone of a summary, of which the document describes only the form. Numbers of more
- * than 50 digits, and exponents of three digits, may be accepted although they are not described.
+ * `OF_KEYS` matches faults in the keys or the zone of a summary: the document describes only their form. `LONG_NUMBER` matches
+ * numbers of more than 50 digits, and exponents of three digits: they may be accepted although they are not described.
  */
 const OF_KEYS = /"(?:InvalidSort|InvalidGroupBy|InvalidZone|InvalidAggregate|TooManyGroups)"|A stream has every row/
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
@@ -348,13 +351,14 @@ const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
 const ONCE = new Set(['page', 'pagesize', 'bom', 'excel', 'locale', 'may'])
 
 /**
- * True for rules that a schema cannot express: whether a cursor is valid, a long number, and parameters that must be given once.
+ * True for rules that a schema cannot express: valid cursors, the size of long numbers, and parameters that may be given only
+ * once.
  */
 function isUncertain(at: number, pieces: readonly [string, string][]): boolean {
   const [name = '', value = ''] = pieces[at] ?? []
   const lower = name.toLowerCase()
   const isAgain = pieces.findIndex(([other]) => other.toLowerCase() === lower) < at
-  // The parameters of a CSV's form belong to a header.
+  // Parameters that choose the form of a CSV can be wrong because of the header Accept.
   const isOfCsv = ((lower === 'bom' || lower === 'excel') && value === '1') || lower === 'locale'
   return lower === 'cursor' || isOfCsv || LONG_NUMBER.test(value) || (isAgain && ONCE.has(lower))
 }
@@ -373,8 +377,8 @@ const readers = new Map<Roles | null, RightsReader>()
 const known = { true: new Map<GrantedRights, Conformance>(), false: new Map<GrantedRights, Conformance>() }
 
 /**
- * The conformance to the document of a key, for companies, employees and absences; made once in a process for each text of
- * rights. `roles`: the roles file, which has named views, and whose blocks keys may follow.
+ * Returns the checks of a key's answers by the document that this key gets. The document has companies, employees, absences, and
+ * the named views of `roles`. Each text of rights has one document in a process.
  */
 export function conformanceOf(
   key: Pick<StoredRights, 'rights' | 'addresses'> & Partial<StoredRights>,
@@ -391,7 +395,7 @@ export function conformanceOf(
   return known[`${takesTokens}`].getOrInsertComputed(rights, () => new Conformance(describeApi(accesses, facts)))
 }
 
-/** Returns the conformance to the document that a request without a key gets. */
+/** Returns the checks by the document that a request without a key gets. */
 export function conformance(takesTokens = false): Conformance {
   return conformanceOf({ rights: '*:read,*:write', addresses: null }, takesTokens)
 }

@@ -55,8 +55,8 @@ export class Connection {
   }
 
   /**
-   * Sends pieces in turn, which contain as many requests as `bodiless` has entries. Resolves with a response to each; fewer if
-   * the server closes the connection.
+   * Sends pieces one after the other. Together they have as many requests as `bodiless` has entries. Resolves with a response to
+   * each request, or with fewer if the server closes the connection.
    */
   async sendAll(pieces: readonly Uint8Array[], bodiless: readonly boolean[]): Promise<RawResponse[]> {
     const socket = this.socket ?? this.open()

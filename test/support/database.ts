@@ -8,7 +8,7 @@ export interface TestDatabase {
   readonly url: string
   /** Connections of an operator, which hooks of the file may use until the end. */
   readonly sql: postgres.Sql
-  /** Makes a pool of the server, of two connections unless `options` say otherwise, which ends after the last test. */
+  /** Returns a new connection pool as servers have it, by default of two connections. It ends after the last test. */
   poolOf(options?: Partial<DatabaseOptions>): Database
 }
 

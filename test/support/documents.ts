@@ -32,10 +32,10 @@ export const SHOWN_URL = 'http://127.0.0.1:3000'
 
 const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm
 const ANSWERS = ['http', 'json', 'text']
-/** Commands of a shell to run: requests, the command line, and the variables that both need. */
+/** Matches commands of a shell that are run: requests, the command line, and variables for both. */
 const SHELL_COMMAND = /\bcurl |(?:^|\()http |\broster -- |\bdevelopment\.key\b/m
 type Program = keyof typeof programs
-/** Pattern of the blocks to run, by language. */
+/** Functions that tell which blocks are run, by the language of the block. */
 const programs = {
   sh: (text: string) => SHELL_COMMAND.test(text),
   python: () => true,
@@ -83,7 +83,10 @@ export function shownFilesOf(page: string): ShownFile[] {
   })
 }
 
-/** Returns the files of a page that the project lacks, and those of the example, which a fork can have. A server needs them. */
+/**
+ * Returns the files of a page that a server for the page needs in addition: files that the project lacks, and files of the
+ * example, which a fork may already have.
+ */
 export function newFilesOf(page: string): ShownFile[] {
   return shownFilesOf(page).filter(({ path }) => isOfExample(path) || !existsSync(join(ROOT, path)))
 }
@@ -93,7 +96,7 @@ export function isOfExample(path: string): boolean {
   return /(^|[/_])office\.(ts|sql)$/.test(path)
 }
 
-/** Headers that a page may leave out: those of every answer, tags, and the second copy of links. */
+/** Matches headers that a page may leave out: headers of every answer, ETags, and Link, which repeats other links. */
 const REPEATED =
   /^(Date|Content-Length|ETag|X-Request-Id|X-RateLimit-(Limit|Remaining|Reset)|RateLimit|RateLimit-Policy|Link): |^Content-Type: application\/json; charset=utf-8$|^X-Content-Type-Options: nosniff$|^Cache-Control: no-store$/
 
@@ -181,7 +184,7 @@ function printed({ language, answer: shown }: Exchange, output: string): string 
 
 const WIDTH = 110
 
-/** Breaks JSON: a line for each row of a list, and long lines after commas; JSON with line breaks stays. */
+/** Adds line breaks to JSON: each row of a list begins a line, and long lines end at a comma. JSON that has line breaks stays. */
 function broken(json: string): string {
   if (!/^[[{]/.test(json) || json.includes('\n')) return json
   const lines: string[] = []

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { loadEntities } from '../../src/registry.ts'
 
 /**
- * A folder that declares companies, employees and absences, and nothing else: what tests rely on, whatever a fork of the project
- * has in `src/entities`.
+ * Folder that declares companies, employees and absences, and nothing else. Tests rely on them, even if a fork of the project has
+ * other entities in `src/entities`.
  */
 export const ENTITIES_DIR = join(import.meta.dir, 'entities')
 

@@ -30,7 +30,7 @@ export async function startExample(
   return { program, url: `http://127.0.0.1:${port}`, provider: `http://127.0.0.1:${providerPort}`, folder }
 }
 
-/** Returns the processes of the example, the server and PostgreSQL, as the output and the folder of the example name them. */
+/** Returns the process ids of the example, its server and PostgreSQL: from its output, and from its data folder. */
 export function processesOf({ program, folder }: Example): number[] {
   const server = Number(/kill -USR2 (\d+)/.exec(program.output())?.[1])
   return [program.pid, server, postmasterOf(folder) ?? 0]

@@ -1,4 +1,4 @@
-// D72 in TypeScript, character by character: the oracle of texts as [begins] and [contains] compare them.
+// The folding of D72 in TypeScript, character by character. It is the oracle for texts that [begins] and [contains] compare.
 
 /** Letters without a decomposition, and how they are typed. */
 const TYPED: Readonly<Record<string, string>> = {
@@ -49,6 +49,6 @@ export function foldedText(text: string): string {
     const lower = isAccent(character) ? '' : character.toLowerCase()
     folded += TYPED[lower] ?? lower
   }
-  // Catalan's l·l.
+  // Catalan writes l·l for a long l.
   return folded.replaceAll('l·', 'l').normalize('NFC')
 }

@@ -15,7 +15,7 @@ export function untilInMemory(server: TestServer, table: string, path: string): 
   return until(async () => {
     const startMs = performance.now()
     await server.get(path)
-    // Each attempt in vain holds up the load of the table, so a busy machine has longer.
+    // Each failed attempt delays the load of the table, so a busy machine gets more time.
     return isInMemory(server, table, path, 200 + 5 * (performance.now() - startMs))
   })
 }

@@ -25,7 +25,7 @@ interface TokenOptions {
   /** Value of `aud`, an absolute URI. */
   readonly audience?: string
   readonly expiresInS?: number
-  /** Whether sign-ins of the person get a refresh token, which is good for one use; default: false. */
+  /** True if the person gets a refresh token at sign-in, which can be used once; default: false. */
   readonly hasRefreshTokens?: boolean
 }
 
@@ -52,7 +52,7 @@ export interface Issuer {
   tokenFor(claims: PersonClaims, options?: TokenOptions): Promise<string>
   /** As `tokenFor`, and returns the ID token, too. */
   signIn(claims: PersonClaims, options?: TokenOptions): Promise<Tokens>
-  /** Makes `login_hint=<sub>`, and the form, sign this person in, for sign-ins by a browser. */
+  /** Adds a person for sign-ins by a browser: `login_hint=<sub>` or the form then signs this person in. Returns the `sub`. */
   addPerson(claims: PersonClaims, options?: TokenOptions): Promise<string>
   /** Replaces the key by a new one. */
   rotateKeys(): Promise<void>

@@ -25,11 +25,11 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
   const prelude = [
     'exec 2>&1 3>&1',
     `export CONNECT_PORT=${port} XDG_DATA_HOME='${dataDir}'`,
-    // Without its progress; `-s` alone would also hide complaints, which a reader of the page sees.
+    // Progress is not shown. `-s` alone would also hide errors, which a reader of the page sees.
     `curl() { case " $* " in *' -s '*) ;; *) set -- -sS "$@" ;; esac; command curl --connect-to 127.0.0.1:3000:127.0.0.1:${port} "$@"; ${END_LINE}; }`,
     // On a busy machine it can take longer than a second until a key is revoked.
     'sleep() { command sleep $(($1 + 1)); }',
-    // Runs the command line without npm and the launcher, which other tests run.
+    // The command line is run without npm and the launcher, which other tests cover.
     `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; case $1 in import | export) set -- "$@" --url http://127.0.0.1:${port} ;; esac; ${bun} src/main.ts "$@"; }`,
     ...(pythonBin === null ? [] : [`export PATH='${pythonBin}':"$PATH" PYTHONPATH='${join(ROOT, 'test/python/connect')}'`]),
   ]
@@ -54,7 +54,8 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
 }
 
 /**
- * Groups consecutive commands of one program. Names of a language last from block to block, as if a reader had them in one file.
+ * Groups consecutive commands of one program into one run. So a variable of one block can be used in the next block, as if a
+ * reader had the blocks in one file.
  */
 function runsOf(exchanges: readonly Exchange[]): { program: Exchange['program']; commands: string[] }[] {
   const runs: { program: Exchange['program']; commands: string[] }[] = []

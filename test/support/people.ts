@@ -40,7 +40,7 @@ const ABSENCES: readonly (readonly [id: number, employee: number, status: string
 /** Replaces all rows by those of the company. */
 export async function insertPeople(sql: postgres.Sql): Promise<void> {
   await sql.begin(async (transaction) => {
-    // Not truncated, which would end copies in memory.
+    // The rows are deleted, not truncated, because a truncate would end copies in memory.
     for (const table of ['absence', 'employee', 'company']) await transaction`delete from ${transaction(table)}`
     for (const [id, name, email] of EMPLOYEES)
       await transaction`
@@ -56,7 +56,7 @@ export async function insertPeople(sql: postgres.Sql): Promise<void> {
   })
 }
 
-/** Lets an employee report to another one, or to nobody, past the API. */
+/** Changes the manager of an employee directly in the database; null: no manager. */
 export async function setManager(sql: postgres.Sql | postgres.TransactionSql, id: number, manager: number | null): Promise<void> {
   await sql`
     update employee set manager_id = ${manager}, manager_key = (select display_name_key from employee where id = ${manager})
@@ -70,7 +70,7 @@ export function rolesFile(text: string): string {
   return path
 }
 
-/** Returns the headers of a person with this name, who is in these groups. */
+/** Returns the request headers of the person with this name. `more`: further claims, such as groups. */
 export async function headersOf(issuer: Issuer, name: string, more: Partial<PersonClaims> = {}): Promise<Record<string, string>> {
   const email = `${name.toLowerCase()}@acme.example`
   const token = await issuer.tokenFor({ sub: name, email, email_verified: true, ...more })

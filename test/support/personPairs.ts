@@ -1,5 +1,5 @@
-// Noninterference for persons: two servers have databases that differ in what a person with a token may not see, while reporting
-// lines, on which the rights depend, change. Every answer to the person must be equal to the byte.
+// Noninterference for persons. Two servers have databases that differ in data that a person may not see. Meanwhile the reporting
+// lines change, on which the person's rights depend. All answers of both servers to the person must be equal byte for byte.
 import type postgres from 'postgres'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { entities } from './entities.ts'
@@ -22,15 +22,15 @@ import { KEY, openServer } from './server.ts'
 
 /** Address of another person. */
 const OTHER_EMAIL = 'other@pairs.example'
-/** Differences after which no further person is tried. */
+/** Number of differences after which no further person is tried. */
 const DIFFERENCES_MAX = 5
 const AT_ONCE = 8
 
 export interface PersonPairsOptions {
   readonly seed: number
-  /** Persons to try, each with roles, claims and rows of its own. */
+  /** Number of persons to try, each with other roles, claims and rows. */
   readonly persons: number
-  /** Number of the person to begin with, as a difference names it. */
+  /** Number of the first person, as a difference names it. */
   readonly from?: number
   readonly reads: number
   readonly writes: number
@@ -43,7 +43,7 @@ export async function provePersonPairs(issuer: Issuer, options: PersonPairsOptio
   const urls = await Promise.all([createDatabase(), createDatabase()])
   for (const url of urls) {
     const sql = connect(url)
-    // Cursors of both are signed alike, and the person has one pseudonym.
+    // Both servers sign cursors with the same secret, and give the person the same pseudonym.
     await sql`update cursor_secret set secret = 'the secret of both servers'`
     await sql.end()
   }
@@ -65,11 +65,11 @@ const propertyOf = (name: string) => employee.properties.find((one) => one.name 
 const workEmail = propertyOf('WorkEmail')
 const managerId = propertyOf('ManagerId')
 
-/** One person on two servers. */
+/** Trial of one person on two servers. */
 class PersonTrial {
   private readonly rows: MutableRows
   private readonly me: number
-  /** An employee who reports to the person from the beginning, and one who does so later. */
+  /** Id of an employee who always reports to the person, and id of an employee who reports to the person later. */
   private readonly reportId: number
   private readonly newcomerId: number
   private readonly person: RandomPerson
@@ -77,7 +77,7 @@ class PersonTrial {
   private readonly seen: readonly Seen[]
   private sides: readonly Side[] = []
   private authorization = ''
-  /** Another person with the same roles, who has the row of the report. */
+  /** Authorization of another person with the same roles: the employee with `reportId`. */
   private other = ''
 
   constructor(
@@ -96,7 +96,7 @@ class PersonTrial {
     this.newcomerId = random.pick(others.filter((id) => id !== this.reportId))
     this.cellsOf(this.me).set(workEmail, EMAIL)
     this.cellsOf(this.reportId).set(workEmail, OTHER_EMAIL)
-    // What the person sees once the newcomer reports to her is alike in both databases from the beginning.
+    // Both databases have the same data for the time when the newcomer reports to the person.
     for (const id of [this.reportId, this.newcomerId]) this.cellsOf(id).set(managerId, String(this.me))
     this.person = randomPerson(random, number, this.me, () => findings.refused++)
     this.secrets = new Secrets(this.rows, this.person.key)
@@ -150,12 +150,12 @@ class PersonTrial {
     return employeesIn(this.rows).get(id) as Cells
   }
 
-  /** Gives both databases the person and a report; otherwise the rights would differ. */
+  /** Adds the person and the report to both databases. Without them, the person would have other rights. */
   private keepPeople(variant: MutableRows): void {
     const employees = employeesIn(variant)
     for (const id of [this.me, this.reportId]) {
       const cells = employees.get(id) ?? new Map(this.cellsOf(id))
-      // Other rows may not be there.
+      // The referred rows may not exist in this database.
       if (!employees.has(id)) for (const [property] of cells) if (property.reference) cells.set(property, null)
       employees.set(id, cells)
     }
@@ -164,7 +164,10 @@ class PersonTrial {
     employees.get(this.reportId)?.set(managerId, String(this.me))
   }
 
-  /** Lets the newcomer report to nobody at first, unless the person would then see more than with it. */
+  /**
+   * Lets the newcomer have no manager at first. Does not do so if the person would then see more rows. Returns whether it was
+   * done.
+   */
   private detach(pair: readonly MutableRows[]): boolean {
     if (!pair.every((variant) => employeesIn(variant).has(this.newcomerId))) return false
     const before = new Map([...this.rows].map(([entity, own]) => [entity, new Map(own)]))
@@ -222,7 +225,7 @@ class PersonTrial {
     const answers = new Map<PairRequest, PairAnswer>()
     for (let left = this.options.reads; left > 0; left -= AT_ONCE) {
       const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () => draw.next())
-      // Others may have been answered before, or not.
+      // In some runs, other callers have requested the same before.
       if (this.random.chance(30)) await Promise.all(requests.map((request) => this.askOthers(request)))
       const pairs = await Promise.all(requests.map((request) => this.ask(request)))
       await Promise.all(requests.map((request, index) => this.askTogether(request, pairs[index]?.[0] as PairAnswer)))
@@ -236,7 +239,10 @@ class PersonTrial {
     return Promise.all(this.sides.flatMap((side) => others.map((other) => side.ask(request, other))))
   }
 
-  /** Repeats a request at the same moment as a key and a person with other rights send it, and compares the answers. */
+  /**
+   * Repeats a request while a key and a person with other rights send the same request, and compares the answer with the earlier
+   * one.
+   */
   private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
     const others = this.askOthers(request)
     const [one] = await this.ask(request)
@@ -254,11 +260,11 @@ class PersonTrial {
     }
   }
 
-  /** Writes hidden cells differently in the two databases, the reporting lines of others among them. */
+  /** Changes hidden cells differently in the two databases, also the managers of other employees. */
   private async changeHidden(): Promise<void> {
     for (const { server } of this.sides) {
       const writes = this.secrets.hiddenWrites(this.random, 6)
-      // Her address decides who she is.
+      // The person's own address stays, because it is her identity.
       await applyHidden(
         server.sql,
         writes.filter(({ property, id }) => property !== workEmail || id !== this.me),
@@ -268,7 +274,10 @@ class PersonTrial {
     await this.settle()
   }
 
-  /** True if the person sees no managers, and her rights compare them with nobody but herself. */
+  /**
+   * True if the reporting lines of other employees are hidden: the person sees no managers, and her rights compare managers only
+   * with herself.
+   */
   private get areLinesHidden(): boolean {
     const { rights } = this.person.key
     const isSeen = this.seen.some(
@@ -280,7 +289,7 @@ class PersonTrial {
     return !isSeen && !mayWrite(this.person.key) && !compared.some(isOther)
   }
 
-  /** Gives some employees to other managers than the person. */
+  /** Gives some employees other managers, but never the person. */
   private async changeLines(sql: postgres.Sql): Promise<void> {
     const there = (await sql<{ id: string }[]>`select id from employee`).map(({ id }) => Number(id))
     const fixed = [this.me, this.reportId, this.newcomerId]
@@ -291,7 +300,7 @@ class PersonTrial {
       await setManager(sql, this.random.pick(others), this.random.chance(20) ? null : this.random.pick(managers))
   }
 
-  /** Checks that a person has no rights without a row or with two rows, and all her rights again once she has exactly one row. */
+  /** Checks that the person has no rights while she has no row or two rows. Then restores exactly one row. */
   private async loseRow(): Promise<void> {
     const changes: readonly ((sql: postgres.Sql) => Promise<unknown>)[] = [
       (sql) => sql`update employee set work_email = ${`not ${EMAIL}`} where id = ${this.me}`,
@@ -320,7 +329,7 @@ class PersonTrial {
       const request = writes.next()
       const before = await oracle.before(request)
       const [answer] = await this.ask(request)
-      // Who changes her own row, or the reporting lines, may lose her rights.
+      // A person who changes her own row, or the reporting lines, may lose her rights.
       if (answer.status !== 403)
         for (const fault of await oracle.faultsOf(request, answer, before))
           this.differ(fault, showRequest(request), String(before.row), answer.text)
@@ -329,13 +338,13 @@ class PersonTrial {
     }
   }
 
-  /** Sends a request to both servers, compares their answers, and keeps tags and tokens for later requests. */
+  /** Sends a request to both servers, and compares their answers. Stores ETags and tokens for later requests. */
   private async ask(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
     const askBoth = () =>
       Promise.all(this.sides.map((side) => side.ask(request, this.authorization))) as Promise<[PairAnswer, PairAnswer]>
     let [one, other] = await askBoth()
     if (one.text !== other.text && request.target.startsWith('/Changes')) {
-      // The newest events may not have been there yet on one of the two.
+      // One of the servers may not have had the newest events yet.
       await this.settle()
       ;[one, other] = await askBoth()
     }

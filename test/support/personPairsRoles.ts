@@ -13,7 +13,7 @@ export const EMAIL = 'me@pairs.example'
 
 export const employee = entities.find(({ name }) => name === 'Employee') as Entity
 
-/** A person, as the roles file and the token have it, and the rights that follow from both. */
+/** A person: roles file, claims of the token, and the key whose rights the person has by both. */
 export interface RandomPerson {
   readonly roles: string
   readonly claims: Readonly<Record<string, unknown>>
@@ -40,7 +40,7 @@ function isFile(roles: string): boolean {
   }
 }
 
-/** A condition with values, and the same condition with variables in place of the values. */
+/** A condition with values, and `open`, the same condition with variables for the values. */
 interface Bound {
   readonly condition: Condition
   readonly open: Condition
@@ -82,11 +82,11 @@ function bindOne(
   return { condition, open: { property, sign, values: [`{${name}}`] } }
 }
 
-/** Divides rights among roles that the person has, and adds roles that she has not. */
+/** Divides rights among roles that the person has, and adds roles that the person lacks. */
 function fileOf(random: Random, rights: readonly RandomRight[]): string {
   const held = ['', 'when Employees?ManagerId={me.Id}', 'when {groups} has g1'].map((when): [string, string[]] => [when, []])
   for (const { text } of rights) (random.pick(held)[1] as string[]).push(variablesIn(text))
-  // Whoever had these roles would read and write all rows.
+  // A person with these roles could read and write all rows.
   const whole = rights.map((right) => rightOf({ ...right, filters: [], becomes: null }).text)
   const others =
     rights.length === 0

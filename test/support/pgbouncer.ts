@@ -16,12 +16,12 @@ const PROGRAM = Bun.which('pgbouncer') ?? Bun.which('pgbouncer', { PATH: '/usr/s
 export const hasPgBouncer = PROGRAM !== null
 
 /**
- * Starts a PgBouncer in transaction mode for the database at `databaseUrl`, and all beside it, with at most `poolSize` connections to
- * each.
+ * Starts a PgBouncer in transaction mode for all databases of the server at `databaseUrl`, with at most `poolSize` connections to
+ * each database.
  */
 export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<RunningPgBouncer> {
   const { hostname, port, username, password } = new URL(databaseUrl)
-  // It changes from root to another user, who must be able to read this folder.
+  // PgBouncer changes from root to another user, who must be able to read this folder.
   const folder = mkdtempSync(join(tmpdir(), 'roster-pgbouncer-'))
   chmodSync(folder, 0o755)
   const file = join(folder, 'pgbouncer.ini')

@@ -20,11 +20,11 @@ const JWKS = '/keys'
 export class PlainIssuer {
   /** Paths of the requests so far. */
   readonly requests: string[] = []
-  /** Keys that are published now; the first signs. */
+  /** Keys that are published now. The first one signs. */
   keys: SigningKey[] = [makeSigningKey()]
-  /** Members of the discovery document that differ from a good one. */
+  /** Members that replace those of the valid discovery document. */
   document: Claims = {}
-  /** Answers in place of the discovery document, or of the keys. */
+  /** Answers that replace the discovery document, and the keys. */
   onDiscovery: Answer | null = null
   onKeys: Answer | null = null
   /** Answers at all other paths; default: 404. */
@@ -46,19 +46,21 @@ export class PlainIssuer {
     return { OIDC_ISSUER: this.url, OIDC_AUDIENCE: AUDIENCE, ROLES_FILE: ROLES_PATH }
   }
 
-  /** Returns a token, by default of the first key, for the audience of the tests, and valid for an hour. */
+  /**
+   * Returns a token for the audience of the tests, valid for an hour and signed by the first key, unless arguments say otherwise.
+   */
   token(claims: Claims = {}, header: Claims = {}, key: SigningKey = this.keys[0] as SigningKey): string {
     const { kid, alg } = key
     return signToken({ alg, kid, typ: 'at+jwt', ...header }, this.claimsOf(claims), key.privateKey)
   }
 
-  /** A good token's claims, of `ann`, unless `claims` says otherwise; undefined leaves one out. */
+  /** Returns the claims of a valid token of `ann`. `claims` replaces some of them; undefined leaves a claim out. */
   claimsOf(claims: Claims = {}): Claims {
     const nowS = Math.floor(Date.now() / 1_000)
     return { iss: this.url, aud: AUDIENCE, sub: 'ann', iat: nowS, exp: nowS + 3_600, ...claims }
   }
 
-  /** Replaces the keys by a new one. */
+  /** Replaces all keys by a new key. */
   rotateKeys(): void {
     this.keys = [makeSigningKey()]
   }
@@ -114,7 +116,7 @@ export function publicJwkOf({ kid, alg, privateKey }: SigningKey) {
   return { ...createPublicKey(privateKey).export({ format: 'jwk' }), kid, alg, use: 'sig' }
 }
 
-/** Signs a token whatever its header and claims say: by the private key, or by HMAC with a text as the secret. */
+/** Signs a token with any header and claims: by the private key, or by HMAC with a text as the secret. */
 export function signToken(header: Claims, claims: Claims, key: KeyObject | string): string {
   const signed = `${encode(header)}.${encode(claims)}`
   return `${signed}.${signatureOf(signed, key).toString('base64url')}`

@@ -17,7 +17,8 @@ export interface PlainPostgres {
 
 interface Options extends RunnerOptions {
   /**
-   * Folder of its cluster, which is kept; for the embedded PostgreSQL, so of the packaged version. Default: a temporary folder.
+   * Data folder, which is kept, for use by the embedded PostgreSQL; the program is then the packaged version. Default: a
+   * temporary folder.
    */
   dataDir?: string
   superuser?: string

@@ -5,7 +5,7 @@ import type { Statement } from '../../src/model/sql.ts'
 import { useDatabase } from './database.ts'
 import { loadMany } from './manyRows.ts'
 
-/** A database with so many rows that an index pays. */
+/** A database with enough rows that PostgreSQL uses indexes. */
 export interface PlanSite {
   readonly sql: postgres.Sql
   readonly database: Database

@@ -8,14 +8,14 @@ import { copyCluster } from './cluster.ts'
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
 
-// No flushes to disk, which take time in each test; only a crash of the machine would need them.
+// Flushes to disk take time in each test. Only a crash of the machine would need them.
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_wal_size: '1GB',
   log_min_messages: 'fatal',
-  // It would be busy with hundreds of small databases; tests that need statistics gather them.
+  // Autovacuum would be busy with hundreds of small databases. Tests that need statistics run analyze.
   autovacuum: 'off',
   max_prepared_transactions: '2',
 }
@@ -57,7 +57,7 @@ export async function startPostgres(place = 0, disk = tmpdir()): Promise<TestPos
 }
 
 async function start(dataDir: string): Promise<EmbeddedPostgres> {
-  // The template is of the packaged version.
+  // The copied cluster is of the packaged version.
   if (!native && !existsSync(join(dataDir, 'postgres'))) copyCluster(dataDir)
   return startEmbedded({ dataDir, ...options, access: 'everything' })
 }
@@ -69,8 +69,8 @@ export function joinPostgres(url: string): void {
 }
 
 /**
- * Returns the cheapest strategy to copy a database. Copying files costs less than half of copying by the WAL, which would keep
- * the database after a crash of PostgreSQL.
+ * Returns the cheapest strategy to copy a database: copying files. Copying by the WAL costs more than twice as much; it only
+ * ensures that the database survives a crash of PostgreSQL.
  */
 async function cheapestCopy(sql: postgres.Sql): Promise<string> {
   const [row] = await sql`select current_setting('server_version_num')::int >= 150000 as "hasStrategies"`
@@ -88,7 +88,8 @@ export async function leavePostgres(): Promise<void> {
 export function createDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise<string> {
   if (kind === 'empty') return copy('empty')
   const database = ahead ?? copy('migrated')
-  // Most files need one. In others the next one is copied while earlier tests run, so that few tests wait for it.
+  // Most files need one database. For other files, the next database is copied while earlier tests run, so that few tests wait
+  // for it.
   if (made > 1) ahead = copy('migrated')
   return database
 }

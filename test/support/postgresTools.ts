@@ -22,7 +22,10 @@ export function postgresTool(program: string, ...words: string[]): Promise<strin
   return outputOf([join(postgresWithTools as string, 'bin', program), ...words])
 }
 
-/** Runs lines of a shell that may name the tools; the first that fails ends them. @throws Error with the output if one fails */
+/**
+ * Runs lines of a shell, in which the tools are in the path. The first failed command ends them. @throws Error with the output if
+ * a command fails
+ */
 export function shellWithPostgresTools(lines: string): Promise<string> {
   const path = `${join(postgresWithTools as string, 'bin')}:${process.env.PATH}`
   return outputOf(['bash', '-euo', 'pipefail', '-c', lines], { ...process.env, PATH: path })

@@ -1,4 +1,4 @@
-// PostgreSQL's filters and order in TypeScript: the oracle of tests of columns, which test/columns/textsInOrder.test.ts compares
+// PostgreSQL's filters and order in TypeScript, the oracle for tests of columns. test/columns/textsInOrder.test.ts compares them
 // with PostgreSQL itself.
 import { compareDecimals } from '../../src/model/decimal.ts'
 import type { Entity } from '../../src/model/entity.ts'
@@ -13,13 +13,13 @@ export type Compare = (one: string, other: string) => number
 
 type ValueTest = (value: string | null) => boolean
 
-/** Compares by code units, for values of one length, and texts without a collation. */
+/** Compares texts by code units: values of the same length, and texts without a collation. */
 export function compareCodes(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 
 function compareIntegers(one: string, other: string): number {
-  // As in `compareDecimals`: most integers differ when they are rounded, too.
+  // Comparing numbers is faster than comparing BigInts, and most integers differ even when they are rounded.
   const difference = Number(one) - Number(other)
   if (difference !== 0) return Math.sign(difference)
   const [first, second] = [BigInt(one), BigInt(other)]
@@ -55,8 +55,8 @@ export function compareOf({ name }: Kind): Compare | null {
 }
 
 /**
- * Compiles filters to a test of a row, an array of the entity's properties in order; true exactly if the filters' SQL is. Null if
- * only PostgreSQL can decide, as for the order of texts.
+ * Compiles filters to a test of a row, which is true exactly if the filters' SQL is. A row is an array of the entity's properties
+ * in order. Null if only PostgreSQL can decide, as for the order of texts.
  */
 export function compilePredicate(entity: Entity, filters: readonly Filter[]): ((row: Row) => boolean) | null {
   const tests = filters.map((filter) => ({ place: entity.properties.indexOf(filter.property), test: testOf(filter) }))

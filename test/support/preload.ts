@@ -6,10 +6,10 @@ import { TEST_MS_MAX } from './testFiles.ts'
 // test/run.ts starts the PostgreSQL for all files; `bun test` alone starts another one here.
 const given = process.env.TEST_POSTGRES_URL
 const own = given ? null : await startPostgres()
-// Before the first test file is read, because `useDatabase` gives it the address of a database.
+// This comes before the first test file is read, because `useDatabase` gives the file the URL of a database.
 joinPostgres(given ?? (own?.url as string))
 
-// test/run.ts sets the same limit for all files; here it holds for the first one.
+// test/run.ts sets this limit for all files. With `bun test`, this call sets it for the first file only.
 setDefaultTimeout(TEST_MS_MAX)
 
 afterAll(async () => {

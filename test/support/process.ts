@@ -34,7 +34,7 @@ export async function endPrograms(): Promise<void> {
   await Promise.all(ended)
 }
 
-/** For an interrupted test file: ends its programs, which lead their own groups and would go on. */
+/** Ends the programs of an interrupted test file: they lead their own process groups, and would continue to run. */
 export function interruptPrograms(): void {
   for (const child of running) child.kill('SIGTERM')
 }
@@ -44,7 +44,7 @@ export function run(command: string[], environment: Record<string, string> = {})
   const inherited = {
     PATH: process.env.PATH ?? '',
     HOME: process.env.HOME ?? '',
-    // Records of imports belong to the test run, not to who runs it.
+    // Records of imports belong to the test run, not to the user who runs it.
     XDG_DATA_HOME: tmpdir(),
   }
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
@@ -94,8 +94,8 @@ export function run(command: string[], environment: Record<string, string> = {})
 }
 
 /**
- * Prints that tests are left out, and why. @throws Error if `variable` is set, as for the tests of a release, which must not
- * leave any out
+ * Prints that tests are left out, and why. @throws Error if `variable` is set, as in the tests of a release, where no test may be
+ * left out
  */
 export function leaveOut(variable: `CI_REQUIRES_${string}`, lack: string | null): void {
   if (process.env[variable]) throw new Error(`${variable}: ${lack}`)
@@ -137,7 +137,8 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
     const { user, system } = process.cpuUsage()
     if (await condition()) return
     const spent = process.cpuUsage({ user, system })
-    // A condition may scan all processes for ms, which the programs under test need more, so the pause depends on its CPU time.
+    // A condition may scan all processes, which takes CPU time that the programs under test need. So the pause grows with the CPU
+    // time of the condition.
     await Bun.sleep(Math.max(20, (spent.user + spent.system) / 100))
   }
 }
@@ -175,8 +176,8 @@ export function readOrEmpty(path: string): string {
 }
 
 /**
- * Returns a port that was free a moment ago, for programs that must reuse a port. It is not among those that the system gives to
- * other servers of the tests meanwhile.
+ * Returns a free port, for programs that must reuse a port. The system does not give ports of this range to other servers of the
+ * tests.
  */
 export function freePort(): number {
   for (;;) {
@@ -212,7 +213,7 @@ export function temporaryMemory(): string {
   return folder
 }
 
-/** Removes the folders at the end of the run; Bun's tests emit no `exit` of the process. */
+/** Removes the folders at the end of the run. `preload.ts` calls it, because processes of Bun's tests emit no `exit`. */
 export function removeMemories(): void {
   for (const folder of memories) rmSync(folder, { recursive: true, force: true })
 }

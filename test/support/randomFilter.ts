@@ -7,7 +7,9 @@ import { foldedText } from './foldedText.ts'
 import type { Random } from './random.ts'
 import { operandNear } from './values.ts'
 
-/** Draws a filter by any operator of the property, with an operand near values of rows, or with none. */
+/**
+ * Draws a filter by any operator of the property. `near`: draws a value near the values of rows for the operand; null: no value.
+ */
 export function randomFilter(entity: Entity, property: Property, random: Random, near: () => string | null): Filter {
   const { kind, name } = property
   const { sign, isAny, folded, compileEmpty } = random.pick(

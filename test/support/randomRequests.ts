@@ -11,7 +11,7 @@ export interface RandomRequest {
   body: Buffer | null
 }
 
-/** Longest target to draw; Bun refuses a head of over 16 KiB before it is a request. */
+/** Maximum length of a target: Bun itself refuses a head of over 16 KiB. */
 const TARGET_LENGTH_MAX = 12_000
 /** Methods; some are drawn more often than others. */
 const METHODS = [
@@ -72,7 +72,7 @@ function randomQuery(random: Random, collection: AimedCollection): string {
   return parameters.join(random.chance(3) ? random.pick(['&&', ';', '?', '&=&']) : '&')
 }
 
-/** Looks like a cursor, but is not valid. */
+/** A text that looks like a cursor, but is not valid. */
 const CURSOR = '7qvIoxlUaIXzj6m3yS-QkTE8WyIyMDI2LTA0LTA1IDA5OjAwOjAwKzAwIiwiMTEiXQ'
 const OPERATORS = ['', '', '', '=', '==', '!=', '<', '<=', '>', '>=', '<>', '!', '%3C', '%3E%3D']
 
@@ -152,7 +152,7 @@ const ODD_HEADERS: readonly [string, string][] = [
   ['X-Long', 'x'.repeat(9_000)],
   ['Upgrade', 'websocket'],
 ]
-/** Values for any header in the document: some headers accept some of them, and none accepts the others. */
+/** Values for any header in the document. Each header accepts a few of them, and refuses the others. */
 const HEADER_VALUES = [
   ...['*', '"1"', 'W/"1"', '"a", "b"', '""', '"', 'W/', '', ' ', ',', '*, *', '1', 'abc-1', 'x'.repeat(128), 'x'.repeat(129)],
   ...['x'.repeat(255), 'x'.repeat(256), '"'.repeat(255), 'a b', '<x>', '\xe9', "';--", 'null', '0', '"\xff"', '"a\tb"'],

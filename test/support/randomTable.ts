@@ -60,12 +60,12 @@ export interface Change {
   readonly after: Row | null
 }
 
-/** The parts of a list that columns read. */
+/** Returns a query of a list with the members that columns need. */
 export function listOf(query: FiltersAndSorts, page = 1, pageSize = 50, seek: Seek | null = null): ListQuery {
   return { ...query, may: null, page, pageSize, seek, queryWithoutPaging: '', choice: null }
 }
 
-/** Returns the total of a list by the columns; or why codes cannot decide. */
+/** Returns the total of a list by the columns, or the reason why codes cannot decide it. */
 export function totalOf(columns: ColumnTable, filters: readonly Filter[]): number | Reason {
   const found = columns.lists.find(listOf({ filters, sorts: [] }, 1, 0))
   return typeof found === 'string' ? found : found.total
@@ -86,7 +86,7 @@ export function take(columns: ColumnTable, changes: readonly Change[]): void {
 /** Caller of all requests of these tests. */
 export const caller = { key: 'a', request: new Request('http://localhost') }
 
-/** Percentages of properties with odd values: such as clients rarely write, and numbers without a code. */
+/** Percentages of properties with odd values: `extremes`, which clients rarely write, and numbers without a code. */
 export interface Odd {
   readonly extremes: number
   readonly uncoded: number
@@ -102,7 +102,7 @@ export class RandomTable {
   private lastId: number
   /** Rows that were deleted. */
   private readonly gone: Row[] = []
-  /** Ordinal of each value, by the place of its property. */
+  /** Ordinal of each value in the order of its property, by the index of the property. */
   private readonly ordinals = new Map<number, Map<string, number>>()
 
   constructor(
@@ -111,7 +111,7 @@ export class RandomTable {
     count: number,
     { extremes, uncoded }: Odd = { extremes: 50, uncoded: 10 },
   ) {
-    // Some tables outgrow ids of 32 bits.
+    // In some tables, new ids exceed 32 bits.
     this.firstId = this.lastId = random.pick([1_000_000, 2 ** 31 - 500])
     this.hasExtremes = entity.properties.map(() => random.chance(extremes))
     this.hasUncodedValues = entity.properties.map(() => random.chance(uncoded))
@@ -135,7 +135,7 @@ export class RandomTable {
       if (row[place] !== null && !known.has(row[place] ?? '')) this.ordinals.delete(place)
   }
 
-  /** The columns of these rows, as the load of a table fills them. */
+  /** Returns the columns of these rows, as loading the table fills them. */
   load(room: Room = { has: () => true }, hasVectors = true, rows = this.byId.size): ColumnTable {
     const texts = codeUnitTexts((property) => {
       const place = this.entity.properties.indexOf(property)
@@ -232,7 +232,7 @@ export class RandomTable {
     return [...sorts].map(([property, descending]) => ({ property, descending }))
   }
 
-  /** Draws a position: that of a row, of a deleted row, or of no row. */
+  /** Draws a position: of a row, of a deleted row, or of no row. */
   seek(sorts: readonly Sort[]): Seek {
     const { random, gone } = this
     const row = gone.length > 0 && random.chance(30) ? random.pick(gone) : this.someRow()
@@ -270,7 +270,7 @@ export class RandomTable {
     return this.rows.filter(this.matching(filters)).length
   }
 
-  /** True if a row, or the position, has a value without a code in a property that the list compares or sorts by. */
+  /** True if the list has a condition or a sort on a property in which a row, or the position, has a value without a code. */
   hasUncoded({ filters, sorts, seek }: FiltersAndSorts & { seek?: Seek | null }): boolean {
     const odd = Object.values(uncoded).flat()
     if (seek?.position.some((value) => odd.includes(value ?? ''))) return true
@@ -288,7 +288,7 @@ export class RandomTable {
       ranks: keys.map(({ place, sign }) => sign * this.rankOf(place, row)),
     }))
     ranked.sort((one, other) => {
-      // No iterator: millions of these comparisons are most of what large tables take.
+      // An index is faster than an iterator: large tables need millions of these comparisons.
       for (let at = 0; at < keys.length; at++) {
         const difference = (one.ranks[at] as number) - (other.ranks[at] as number)
         if (difference !== 0) return difference
@@ -324,7 +324,7 @@ export class RandomTable {
     }))
   }
 
-  /** Returns a number that orders a row as the value of the property does. */
+  /** Returns a number by which rows are in the order of the property's values. */
   private rankOf(place: number, row: Row): number {
     if (place === 0) return Number(row[0])
     const value = row[place]

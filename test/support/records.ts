@@ -97,7 +97,7 @@ function find(rows: Row[], id: Value | undefined): Row | undefined {
 
 const DECIMALS = ['days', 'hours']
 
-/** Returns the record of a JSON text, with decimals as they are written there. */
+/** Returns the record in a JSON text. Decimals keep their digits. */
 export function recordOf(text: string): Row {
   // biome-ignore lint/suspicious/noExplicitAny: any JSON
   const asWritten = (key: string, value: any, context?: { source: string }) =>

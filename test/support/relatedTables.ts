@@ -1,4 +1,5 @@
-// Three random tables that refer to each other, in PostgreSQL and as columns: what the one answers is held against the other.
+// Three random tables that refer to each other, in PostgreSQL and as columns. Answers of the columns are compared with those of
+// PostgreSQL.
 import type postgres from 'postgres'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Reason } from '../../src/columns/conditions.ts'
@@ -69,7 +70,7 @@ const ENTITIES = [site, person, visit]
 linkReferences(ENTITIES)
 
 const CHAIN = operators.find(({ isChain }) => isChain) as Filter['operator']
-/** Attempts to find a list while indexes are built, or orders are read. */
+/** Maximum attempts to find a list while indexes are built, or orders are read. */
 const ATTEMPTS_MAX = 2_000
 
 /** One of the tables. */
@@ -134,7 +135,7 @@ export class RelatedTables {
   /** Changes some rows of a table, and the copies of their texts elsewhere. */
   async change(side: Side, count: number): Promise<void> {
     const changed = new Map<Side, Map<string, Row | null>>(this.sides.map((one) => [one, new Map()]))
-    // One by one: a row may change several times.
+    // Rows are changed one at a time, because a row may change several times.
     for (let left = count; left > 0; left--) {
       const [{ before, after } = { before: null, after: null }] = side.rows.change(1)
       const id = (after ?? before)?.[0] as string
@@ -158,7 +159,7 @@ export class RelatedTables {
     }
   }
 
-  /** Replaces a row as it is, without the copies of its texts. */
+  /** Replaces a row by this row. Copies of its texts in other tables stay as they are. */
   async putRow(side: Side, row: Row): Promise<void> {
     side.rows.put(row)
     await this.write(side.entity, [row], [row[0] as string])
@@ -181,13 +182,13 @@ export class RelatedTables {
     })
   }
 
-  /** Makes most references of a row lead to rows; those that have not changed since `before` stay. */
+  /** Makes most references of a row lead to existing rows. References that have not changed since `before` stay. */
   private withReferences({ properties }: Entity, row: Row, before: Row | null = null): Row {
     const { random } = this
     return properties.map(({ reference: own }, at) => {
       const value = row[at] ?? null
       if (own === null || value === null || (before !== null && before[at] === value)) return value
-      // Some lead nowhere.
+      // Some references lead to no row.
       if (random.chance(10)) return value
       const { rows } = this.sideOf(own.target as Entity).rows
       return rows.length === 0 ? null : (random.pick(rows.slice(0, random.pick([3, rows.length])))[0] as string)
@@ -208,7 +209,7 @@ export class RelatedTables {
     return copy
   }
 
-  /** Draws a filter of an entity, on a property of its own, by a path of up to so many references, or by a chain. */
+  /** Draws a filter of an entity: on an own property, by a path through up to `references` references, or by a chain. */
   filter(entity: Entity, references = 2): Filter {
     const { random } = this
     const { rows } = this.sideOf(entity)
@@ -231,7 +232,10 @@ export class RelatedTables {
     return { ...behind, property: related }
   }
 
-  /** Draws a union of two to four alternatives. Some are the rows of one or few references, as rights of persons are. */
+  /**
+   * Draws a union of two to four alternatives. Some alternatives select the rows of one reference or a few, as rights of persons
+   * do.
+   */
   union(entity: Entity, references = 2): Filter {
     const { random } = this
     const alternative = () =>
@@ -241,7 +245,7 @@ export class RelatedTables {
     return unionFilter(entity, Array.from({ length: 2 + random.below(3) }, alternative))
   }
 
-  /** Draws a filter by equality with an id, of the row or of one to which a reference leads. */
+  /** Draws a filter by the id of the row, or of a row to which a reference leads. */
   private key(entity: Entity, references: number): Filter {
     const { random } = this
     const { rows } = this.sideOf(entity).rows
@@ -256,7 +260,7 @@ export class RelatedTables {
     return { property, operator: equality, value }
   }
 
-  /** Draws several filters, some of them on one row behind a reference. */
+  /** Draws several filters. Two of them may be on the same related row. */
   filters(entity: Entity): Filter[] {
     const { random } = this
     const filters = random.times(3, () => this.filter(entity))
@@ -272,7 +276,7 @@ export class RelatedTables {
 
   private readonly views = new Map<Entity, View>()
 
-  /** Draws a view: of all rows, of some, or of those that a path of the right's own filter leads to. */
+  /** Draws a view of all rows, or of rows that match a filter, which may be by a path. */
   view(entity: Entity, references: number): View {
     const { random } = this
     if (random.chance(70)) return wholeView(entity)
@@ -285,7 +289,7 @@ export class RelatedTables {
     return view
   }
 
-  /** Draws a property behind one or two references. */
+  /** Draws a path through one or two references. */
   path(entity: Entity, viewOfTarget = (target: Entity) => this.view(target, 1), references = 2): Property {
     const { random } = this
     const property = random.pick(entity.properties.filter(({ reference }) => reference?.target))
@@ -295,10 +299,10 @@ export class RelatedTables {
     return relatedProperty(property, viewOfTarget(target), behind)
   }
 
-  /** Draws a summary by properties of the entity and behind its references. */
+  /** Draws a summary by own and related properties of the entity. */
   summary(entity: Entity): SummaryQuery {
     const { random } = this
-    // A summary has one view of each entity.
+    // Within a summary, each entity has one view.
     const views = new Map<Entity, View>()
     const viewOfTarget = (target: Entity) => views.getOrInsertComputed(target, () => this.view(target, 1))
     const properties = [...entity.properties, ...Array.from({ length: 4 }, () => this.path(entity, viewOfTarget))]
@@ -332,7 +336,10 @@ export class RelatedTables {
     return { filters: this.filters(entity), may: null, keys: chosen, measures: [], figures, sorts: unique, ...page, ...csv }
   }
 
-  /** Returns how a list of columns differs from PostgreSQL's; null if both are equal; the reason if columns do not find it. */
+  /**
+   * Returns how a list by the columns differs from PostgreSQL's list; null if both are equal. If columns do not find the list,
+   * returns the reason.
+   */
   async differenceOf(entity: Entity, query: ListQuery): Promise<string | { readonly reason: Reason } | null> {
     const { columns } = this.sideOf(entity)
     const prepare = () => columns.prepare(query, caller, this.tables)
@@ -358,7 +365,10 @@ export class RelatedTables {
     return null
   }
 
-  /** Compares a summary as `differenceOf` compares a list. `between`: called while the groups are formed. */
+  /**
+   * Compares a summary of the columns with PostgreSQL's, as `differenceOf` compares a list. `between`: called while groups are
+   * formed.
+   */
   async differenceOfGroups(
     entity: Entity,
     query: SummaryQuery,
@@ -416,7 +426,7 @@ function nameOf(entity: Entity, { column, related }: Property): Property | null 
   return entity.properties.find(({ reference }) => reference?.copy?.column === column) ?? null
 }
 
-/** A property of the row that another property is of. */
+/** Returns this property behind the same references as `like`. */
 function relatedLike(like: Property, property: Property): Property {
   if (like.related === null) return property
   const { reference, view, property: behind } = like.related

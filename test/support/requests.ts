@@ -3,7 +3,7 @@ import { type Json, KEY } from './server.ts'
 export interface Asked {
   status: number
   headers: Headers
-  /** Null if the response has no body. */
+  /** Body as JSON; null if the response has no body. */
   body: Json
 }
 
@@ -37,7 +37,10 @@ export function keyIn(output: string): string {
   return output.trimEnd().split('\n').at(-1) as string
 }
 
-/** Repeats a request once: a kept connection to a worker that has died fails at its first use. */
+/**
+ * Sends a request, and repeats it for up to 20 s while it fails: a kept connection to a worker that has died fails at its first
+ * use.
+ */
 export async function retried<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,5 +1,5 @@
-// Noninterference (Goguen and Meseguer, 1982): what a key may not see must not change what it sees. Two servers have databases that
-// differ in hidden cells and hidden rows alone; every answer of theirs to the key must be equal to the byte.
+// Noninterference (Goguen and Meseguer, 1982): what a key may not see must not change what it sees. Two servers have databases
+// that differ only in hidden cells and hidden rows. All answers of both servers to the key must be equal byte for byte.
 import { connect, createDatabase } from './postgres.ts'
 import { Random } from './random.ts'
 import { Interrupted, SETTINGS, Side } from './rightsPairsAnswers.ts'
@@ -9,7 +9,7 @@ import { namedViews } from './rightsPairsViews.ts'
 import { openServer } from './server.ts'
 import { allowSeveralRights } from './severalRights.ts'
 
-/** Differences after which no further key is tried. */
+/** Number of differences after which no further key is tried. */
 const DIFFERENCES_MAX = 5
 
 /** Tries keys one after the other on two servers, and returns the differences between the answers of the two. */
@@ -25,7 +25,7 @@ export async function provePairs(options: PairsOptions): Promise<PairsFindings> 
         if (!(error instanceof Interrupted)) throw error
         findings.interrupted++
       })
-      // Rows are replaced for each key, and no other process cleans up behind them.
+      // All rows are replaced for each key, and there is no autovacuum.
       if (number % 50 === 49) await Promise.all([left, right].map(({ server }) => server.sql`vacuum`))
     }
   } finally {
@@ -38,7 +38,7 @@ export async function provePairs(options: PairsOptions): Promise<PairsFindings> 
 async function openSide({ environment = {} }: PairsOptions): Promise<Side> {
   const databaseUrl = await createDatabase()
   const sql = connect(databaseUrl)
-  // Cursors of both are signed alike.
+  // Both servers sign cursors with the same secret.
   await sql`update cursor_secret set secret = 'the secret of both servers'`
   const server = await openServer({
     databaseUrl,

@@ -1,9 +1,12 @@
-// Answers to a key by two servers, without what may differ: times, versions of rows, tokens of the change feed.
+// Answers of two servers to a key. Parts that may differ are removed: times, versions of rows, tokens of the change feed.
 import { KEY, type TestServer } from './server.ts'
 
-/** A request; `{tag:/Employees/3}`, `{next}`, `{first}` and `{cursor}` in it stand for what the server itself has answered before. */
+/**
+ * A request. `{tag:/Employees/3}`, `{next}`, `{first}` and `{cursor}` in it are replaced by values from earlier answers of the
+ * same server.
+ */
 export interface PairRequest {
-  /** Name of the kind of request through which hidden data could leak; answers are counted by it. */
+  /** Name of the kind of request, through which hidden data could leak. Answers are counted by it. */
   readonly channel: string
   readonly method: string
   readonly target: string
@@ -13,19 +16,22 @@ export interface PairRequest {
 
 export interface PairAnswer {
   readonly status: number
-  /** Headers and body as they are compared. */
+  /** Status, headers and body in the form in which they are compared. */
   readonly text: string
   readonly body: string
-  /** The body as it was sent. */
+  /** Body as the server sent it. */
   readonly sent: string
   readonly headers: Headers
-  /** Number of requests left, from the only limit header that does not depend on a clock. */
+  /** Number of requests left, from X-RateLimit-Remaining, which does not depend on a clock. */
   readonly remaining: string | null
 }
 
 /** Address in links of both servers. */
 const PUBLIC_URL = 'http://roster.test'
-/** Settings of the servers, with limits that no run reaches, in one period so that each request counts. */
+/**
+ * Settings of the servers. Their limits are higher than any run. There is one period, longer than a run, so that `remaining`
+ * counts each request.
+ */
 export const SETTINGS = { PUBLIC_URL, RATE_LIMITS: '1000000/6d', RATE_LIMIT_CLIENTS: '4', LOG_LEVEL: 'error' }
 
 /** Headers that depend on the time. */
@@ -36,23 +42,23 @@ const TIMES = /"at":"[^"]+"/g
 const TAGS = /\\"[0-9a-z]+-[0-9a-z]+\\"/g
 const ATTEMPTS_MAX = 20
 
-/** A connection broke off a write, so that nobody knows whether it was done: the key is tried no further. */
+/** Thrown if a connection broke during a write, so that it is unknown whether the write was done. The trial of the key ends. */
 export class Interrupted extends Error {}
 
-/** One of the two servers, with tags, links and cursors of its answers, which later requests can name. */
+/** One of the two servers. It stores ETags and tokens of answers, which later requests can contain. */
 export class Side {
   private readonly tags = new Map<string, string>()
   private readonly tokens = { next: 'now', first: 'now' }
   /** True if a request was repeated, so that counts of requests differ. */
   hasRepeated = false
 
-  /** `errorsText`: the examples of errors, which everyone may read. */
+  /** `errorsText`: examples of errors in the OpenAPI document, which everyone may read. */
   constructor(
     readonly server: TestServer,
     readonly errorsText: string,
   ) {}
 
-  /** Forgets the tags, links and cursors of earlier rows. */
+  /** Forgets the ETags and tokens of earlier rows. */
   reset(): void {
     this.tags.clear()
     this.tokens.next = 'now'
@@ -64,7 +70,8 @@ export class Side {
   async ask(request: PairRequest, authorization: string): Promise<PairAnswer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.askOnce(request, authorization).catch((error: Error) => {
-        // A kept connection may be closed in the moment in which it is used again. Whether a write was done is not known then.
+        // A server may close a kept connection just when it is used again. After a write, it is then unknown whether the write
+        // was done.
         if (!/^(GET|HEAD|OPTIONS)$/.test(request.method) || attempt === ATTEMPTS_MAX) throw new Interrupted(error.message)
         return null
       })
@@ -74,7 +81,7 @@ export class Side {
     }
   }
 
-  /** Returns rows as a whole key reads them at this address, as NDJSON. */
+  /** Returns the rows of a target as NDJSON, read with a key that has all rights. */
   async readWhole(target: string): Promise<string> {
     const headers = { authorization: `ApiKey ${KEY}`, accept: 'application/x-ndjson' }
     const read = () => fetch(this.server.url + target, { headers })
@@ -108,7 +115,7 @@ export class Side {
       .replace('{first}', this.tokens.first)
   }
 
-  /** Returns the cursor that a whole key gets with the same list. */
+  /** Returns the cursor that a key with all rights gets in the answer to the same list. */
   private async foreignCursor(target: string): Promise<string> {
     const path = target.replace(/[?&]cursor=\{cursor\}/, '')
     const answer = await fetch(this.server.url + path, { headers: { authorization: `ApiKey ${KEY}` } })
@@ -116,14 +123,14 @@ export class Side {
     return /[?&]cursor=([\w-]+)/.exec(answer.headers.get('link') ?? '')?.[1] ?? 'x'
   }
 
-  /** Forgets versions of rows: a hidden value may have changed them in one database alone. */
+  /** Forgets the ETags, because a write of hidden values may have changed versions of rows in only one database. */
   forgetTags(): void {
     this.tags.clear()
   }
 
-  /** Keeps the tags and tokens of an answer, for later requests. */
+  /** Stores the ETag and tokens of an answer for later requests. */
   note({ method, target }: PairRequest, { status, headers, sent: text }: PairAnswer): void {
-    // A write may change the versions of rows that copy from it, by a reference that the key does not see.
+    // A write may also change versions of rows that copy values from the written row, by a reference that the key does not see.
     if (method !== 'GET' && method !== 'HEAD' && status < 300) this.tags.clear()
     if (headers.has('idempotency-replayed')) return
     const tag = headers.get('etag')
@@ -137,7 +144,7 @@ export class Side {
   }
 }
 
-/** Returns a body without tokens, times of changes, and versions. */
+/** Returns a body in which tokens, times of changes, and versions are replaced. */
 export function normalBody(text: string): string {
   return text.replace(TOKENS, '"$1":"<token>"').replace(TIMES, '"at":"<time>"').replace(TAGS, '<tag>')
 }
@@ -147,7 +154,7 @@ function normal({ status, headers }: Response, text: string): PairAnswer {
   const lines: string[] = []
   for (const [name, value] of headers) {
     if (OF_TIME.has(name)) continue
-    // A token or a tag may be longer than the other server's.
+    // Tokens and tags of the two servers may differ in length.
     if (name === 'content-length' && body !== text) continue
     if (name === 'x-changes-after') lines.push(`${name}: <token>`)
     else if (name === 'etag')
@@ -158,22 +165,22 @@ function normal({ status, headers }: Response, text: string): PairAnswer {
   return { status, headers, body, sent: text, remaining, text: [`${status}`, ...lines.sort(), '', body].join('\n') }
 }
 
-/** Tag of a row with values of others: its version, and what it shows. */
+/** Matches the ETag of a row with related values: its version, and a hash of what it shows. */
 const SHOWN = /^W\/"[0-9a-z]+-\d+-([0-9a-z]+)"$/
 
-/** Returns the target of the page that a link of this relation leads to. */
+/** Returns the target of the page to which the link with this relation leads. */
 export function linkedTarget({ headers }: PairAnswer, relation: 'next' | 'prev'): string | null {
   const link = new RegExp(`<([^>]*)>; rel="${relation}"`).exec(headers.get('link') ?? '')?.[1]
   return link === undefined ? null : link.slice(PUBLIC_URL.length)
 }
 
-/** Shows a request as one line. */
+/** Returns a request as one line. */
 export function showRequest({ method, target, headers, body }: PairRequest): string {
   const more = Object.entries(headers).map(([name, value]) => ` -H '${name}: ${value}'`)
   return `${method} ${target}${more.join('')}${body === null ? '' : ` -d '${body}'`}`
 }
 
-/** True for a dry run that is not done once, so that the write itself can follow. */
+/** True for a dry run without an Idempotency-Key, after which the write itself can be sent. */
 export function isDryRun({ target, headers }: PairRequest): boolean {
   return DRY_RUN.test(target) && !('idempotency-key' in headers)
 }
@@ -185,7 +192,7 @@ export function withoutDryRun(target: string): string {
 
 const DRY_RUN = /[?&]dryRun=1$/
 
-/** True if the request names something that the server has answered before. */
+/** True if a part of the request is replaced by a value from an earlier answer. */
 export function hasSymbols({ target, headers }: PairRequest): boolean {
   return target.includes('{') || Object.values(headers).some((value) => value.includes('{'))
 }

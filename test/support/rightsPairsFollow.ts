@@ -1,12 +1,12 @@
-// Streams and long polls of the change feed, while rows change that the key does not see, and then its rights.
+// Streams and long polls of the change feed. Meanwhile hidden rows change, then visible rows, and then the rights of the key.
 import type { PairRequest, Side } from './rightsPairsAnswers.ts'
 import { normalBody } from './rightsPairsAnswers.ts'
 
-/** Time in ms within which an event for a hidden change would come: some polls of the feed. */
+/** Time in ms in which an event for a hidden change would arrive: the server polls the feed several times in it. */
 const SILENCE_MS = 400
 const WAIT_MS_MAX = 10_000
 
-/** Text after the lines of a stream whose connection has broken. */
+/** Text that follows the lines of a stream if its connection breaks. */
 export const BROKEN = 'the stream is broken'
 
 /** A stream of changes, line by line. */
@@ -41,7 +41,7 @@ class FollowedChanges {
     if (!this.isEnded) this.text += 'the stream has not ended'
   }
 
-  /** The lines so far, without tokens and times. */
+  /** Returns the lines that have arrived, without tokens and times. */
   get lines(): string {
     return normalBody(this.text)
   }
@@ -57,7 +57,7 @@ class FollowedChanges {
   }
 }
 
-/** A request that waits a second for an event. */
+/** Returns a request that waits up to a second for an event. */
 export function longPoll(plural: string): PairRequest {
   const target = `/Changes?after=now&entity=${plural}&wait=1`
   return { channel: 'changes, waiting', method: 'GET', target, headers: {}, body: null }
@@ -67,13 +67,13 @@ export function longPoll(plural: string): PairRequest {
 export interface FollowSteps {
   /** Changes hidden values. */
   hide(): Promise<void>
-  /** Changes a visible value, after which an event with this text comes; null if there is no such value. */
+  /** Changes a visible value, and matches the text of the event that must then arrive; null if there is no such value. */
   readonly show: { readonly event: RegExp; change(): Promise<void> } | null
   /** Takes the right away. */
   narrow(): Promise<void>
 }
 
-/** Follows the feed of both servers up to the end of the streams; returns what each has sent. */
+/** Follows the feed of both servers until the streams end. Returns what each server has sent. */
 export async function followBoth(
   sides: readonly [Side, Side],
   plural: string,

@@ -1,4 +1,4 @@
-// Keys of the trials as the server stores them, and what they know.
+// Keys of the trials: which are accepted, how they are stored, and which names they know.
 import type { Entity } from '../../src/model/entity.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRights } from '../../src/rights/checks.ts'
@@ -23,14 +23,14 @@ export function isAccepted({ text }: RandomKey, entities: readonly Entity[]): bo
   }
 }
 
-/** Returns the kind of a key, by its number. */
+/** Returns the kind of the key with this number: kinds take turns. */
 export function kindOf(number: number): Kind {
   return KINDS[number % KINDS.length] as Kind
 }
 
 /**
- * Draws a key that may be given. Of the kind `narrow` is one that reads all rows and some properties of an entity which could be
- * declared with these alone. `onRefused`: called for each key that the server would not take.
+ * Draws a key that the server accepts. A key of the kind `narrow` reads all rows and some properties of an entity, which could be
+ * declared with only these properties. `onRefused`: called for each key that the server would refuse.
  */
 export function acceptedKey(random: Random, kind: Kind, onRefused: () => void): RandomKey {
   for (let attempt = 1; ; attempt++) {
@@ -41,7 +41,10 @@ export function acceptedKey(random: Random, kind: Kind, onRefused: () => void): 
   }
 }
 
-/** Entities of few properties have little to hide; they do where there are no others. */
+/**
+ * Returns whether an entity can be declared with only the properties that the key reads. Entities that then hide only a few
+ * properties are accepted if `mayBeSmall`.
+ */
 function canStandAlone({ rights: [read] }: RandomKey, mayBeSmall: boolean): boolean {
   const { entity, fields } = read as RandomRight
   const shown = [entity.id, ...(fields ?? entity.properties)]
@@ -57,7 +60,7 @@ export function recordOf({ text }: RandomKey): Partial<KeyRecord> {
   return { rights: '', addresses: rights.map((right) => right.text).join('\n') } as Partial<KeyRecord>
 }
 
-/** Returns a key of the old form, which sees everything. */
+/** Returns a key with rights to whole entities, which sees everything. */
 export function wholeKey(entities: readonly Entity[]): RandomKey {
   const rights = entities.flatMap((entity) =>
     (['read', 'create', 'update', 'delete'] as const).map((verb) => ({
@@ -72,7 +75,10 @@ export function wholeKey(entities: readonly Entity[]): RandomKey {
   return { rights, text: '*:read,*:write' }
 }
 
-/** Returns a name of a property that the key does not know, if the answer has it although the request does not; else null. `openText`: what everyone may read. */
+/**
+ * Returns the name of a property that the key does not know, if the answer names it and the request does not; else null.
+ * `openText`: text that everyone may read.
+ */
 export function hiddenNameIn(
   { rights, text }: RandomKey,
   entities: readonly Entity[],
@@ -90,13 +96,14 @@ export function hiddenNameIn(
   for (const { properties } of entities)
     for (const { name, path } of properties) {
       const last = path.at(-1) as string
-      // Names of one word are words of messages, too, and of JSON Schema.
+      // Names of one word also occur as words in messages and in JSON Schema.
       const isWord = !/[a-z][A-Z]/.test(last)
       if (name === 'Id' || known.has(name) || asked.includes(last.toLowerCase())) continue
-      // The document has the examples of errors, which are open to all.
+      // The document has the examples of errors, which everyone may read.
       if (request.channel === 'document' && (isWord || new RegExp(`\\b${last}\\b`, 'i').test(openText))) continue
       const named = name.replace('.', '\\.')
-      // As a member, a hint, the target of an error, and in the conditions that a refusal names.
+      // A name of one word counts only as a member, in a hint, as the target of an error, or in the conditions that a refusal
+      // names.
       const pattern = isWord
         ? `"${last}":|mean ${named}\\b|"Target":"${named}"|(with|&|lets) ${named}[=[ ]`
         : `\\b(${last}|${last.charAt(0).toUpperCase()}${last.slice(1)})\\b`

@@ -1,4 +1,5 @@
-// What a write may have done: the row was within reach before, is within the right after, and only what may be set has changed.
+// Checks the effects of a write. The row must have been within the reach of a right before the write, and must match the right
+// after it. Only properties that the right may set may have changed.
 import type postgres from 'postgres'
 import type { Verb } from '../../src/model/access.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
@@ -11,7 +12,7 @@ import { rowMatches } from './rightsPairsSecrets.ts'
 
 const VERBS: Readonly<Record<string, Verb>> = { POST: 'create', PUT: 'update', PATCH: 'update', DELETE: 'delete' }
 
-/** Reads a row past the API, as PostgreSQL prints its values; null if there is none. */
+/** Reads a row directly from the database, with values as PostgreSQL prints them; null if there is no such row. */
 async function readRow(sql: postgres.Sql, entity: Entity, id: number): Promise<Row | null> {
   const [row] = await readRows(sql, entity, `where id = ${id}`)
   return row ?? null
@@ -25,15 +26,18 @@ async function readRows(sql: postgres.Sql, entity: Entity, where = ''): Promise<
   return (await sql.unsafe(`select ${cells} from "${entity.table}" ${where}`).values()) as unknown as Row[]
 }
 
-/** Rows before a write: its row, null if it does not exist, and the rows to which paths of the key's rights led. */
+/**
+ * State before a write. `row`: the row to write; null if it does not exist. `find`: finds the rows to which paths of the key's
+ * rights led.
+ */
 export interface Before {
   readonly row: Row | null
-  /** All rows of the entity, if the request may write several of them. */
+  /** All rows of the entity if the request may write several rows; else empty. */
   readonly rows: ReadonlyMap<number, Row>
   readonly find: FindRow
 }
 
-/** Rows that a request writes: several, which the request finds by filters or values, or one. */
+/** The rows that a request writes. `several`: true if the request finds rows by filters or by values. */
 interface Aim {
   readonly entity: Entity
   /** Id of the row to write; null for a new row. */
@@ -41,7 +45,7 @@ interface Aim {
   readonly several: boolean
 }
 
-/** Checks writes of a key by its rights. */
+/** Checks the writes of a key against its rights. */
 export class WriteOracle {
   constructor(
     private readonly sql: postgres.Sql,
@@ -49,7 +53,7 @@ export class WriteOracle {
     private readonly entities: readonly Entity[],
   ) {}
 
-  /** Returns what the request finds. */
+  /** Returns the state before a request. */
   async before(request: PairRequest): Promise<Before> {
     const aim = this.aimOf(request)
     const row = aim === null || aim.id === null ? null : await readRow(this.sql, aim.entity, aim.id)
@@ -60,7 +64,7 @@ export class WriteOracle {
     return new Map((await readRows(this.sql, entity)).map((row) => [Number(row[0]), row]))
   }
 
-  /** Returns a function that finds the current rows to which paths of the key's rights lead. */
+  /** Returns a function that finds the rows to which paths of the key's rights lead now. */
   private async findNow(): Promise<FindRow> {
     const rows = new Map<Entity, Map<number, Row>>()
     const isOfOthers = ({ property, sign }: Condition) => property.related !== null || sign === '[under]'
@@ -69,9 +73,9 @@ export class WriteOracle {
     return (entity, id) => rows.get(entity)?.get(id) ?? null
   }
 
-  /** Returns what is wrong with what the write has done, and with what its answer shows. */
+  /** Returns the faults in the effects of a write, and in the rows that its answer shows. */
   async faultsOf(request: PairRequest, answer: PairAnswer, before: Before): Promise<string[]> {
-    // A statement sees other rows as they are when it begins; a stored answer is shown by those of now.
+    // A statement sees other rows as they are when it begins. For a stored answer, the other rows of now decide.
     const find = answer.headers.has('idempotency-replayed') ? await this.findNow() : before.find
     return [...(await this.faultsOfEffect(request, answer, before)), ...(await this.faultsOfShown(request, answer, find))]
   }
@@ -98,7 +102,7 @@ export class WriteOracle {
     return leastOf(rights.map((right) => this.faultsOfChange(right, before, after, find, isUnchanged)))
   }
 
-  /** Returns what is wrong with the rows that the answer to a write shows: the key must be able to read them. */
+  /** Returns a fault for each row in the answer to a write that the key may not read. */
   private async faultsOfShown(request: PairRequest, { body, status }: PairAnswer, find: FindRow): Promise<string[]> {
     const aim = this.aimOf(request)
     if (aim === null || status >= 300) return []
@@ -112,12 +116,15 @@ export class WriteOracle {
     return faults
   }
 
-  /** Returns what is wrong with an answer that shows stored rows again. */
+  /** Returns a fault for each row in a stored answer that the key may not read now. */
   async faultsOfReplay(request: PairRequest, answer: PairAnswer): Promise<string[]> {
     return this.faultsOfShown(request, answer, await this.findNow())
   }
 
-  /** Returns what is wrong with a write of rows that it has found: the key must read each as it was, and be allowed to write it. */
+  /**
+   * Returns the faults of a write that finds its rows: the key must have a right to read each row as it was, and a right to write
+   * it.
+   */
   private async faultsOfRows(entity: Entity, answer: PairAnswer, { rows: before, find }: Before): Promise<string[]> {
     const after = await this.rowsOf(entity)
     const isWritten = (id: number) => {
@@ -184,7 +191,10 @@ export class WriteOracle {
     return faults
   }
 
-  /** Checks that a reference leads to a row that the key may read, unless the right sets it, or the key reads no such rows. */
+  /**
+   * Checks that a reference leads to a row that the key may read. Exceptions: the right itself sets the reference, or the key has
+   * no right to read rows of this kind.
+   */
   private async faultsOfReference(
     property: Property,
     id: string,
@@ -200,7 +210,7 @@ export class WriteOracle {
     return isRead ? [] : [`${property.name} names a row that the key may not read`]
   }
 
-  /** Returns what the request writes; null: it is no write of rows. */
+  /** Returns which rows the request writes; null if it writes no rows. */
   private aimOf({ method, target }: PairRequest): Aim | null {
     if (!(method in VERBS) || target.includes('dryRun')) return null
     const [path = '', query = ''] = target.split('?')
@@ -216,12 +226,12 @@ function idsIn({ body }: PairAnswer, pattern: RegExp): number[] {
   return [...body.matchAll(pattern)].map(([, id]) => Number(id))
 }
 
-/** Returns the shortest of some lists of faults, one for each right: a single right must admit the whole write. */
+/** Returns the shortest list of faults. Each list belongs to one right, and a single right must allow the whole write. */
 function leastOf(faults: readonly string[][]): string[] {
   return faults.reduce((least, own) => (own.length < least.length ? own : least), faults[0] ?? [])
 }
 
-/** True for a body that names no property which clients write: nothing is written then, and the row stays as it is. */
+/** True if a body names no property that clients can write: the write then changes nothing. */
 function setsNothing({ body }: PairRequest, { members }: Entity): boolean {
   const names = Object.keys(JSON.parse(body ?? '{}')).map((name) => name.toLowerCase())
   return members.every((member) => !names.includes(member.name.toLowerCase()) || !('properties' in member || member.writable))

@@ -1,4 +1,4 @@
-// Paths in rights and in requests of the trials: which there are, and what stands behind the references of a row.
+// Paths in rights and requests of the trials: draws them, and follows them to rows and values.
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { wholeView } from '../../src/model/view.ts'
@@ -34,7 +34,7 @@ export function rowBehind(entity: Entity, row: Row, { related }: Property, find:
   return next && rowBehind(related.view.whole, next, related.property, find)
 }
 
-/** Returns the value to which a path leads from a row, or its own value. */
+/** Returns the value of a property: the row's own value, or the value to which a path leads. */
 export function valueBehind(rows: Rows, entity: Entity, id: number, property: Property): string | null {
   const { related } = property
   if (!related) return valueIn(rows, entity, id, property)
@@ -42,7 +42,7 @@ export function valueBehind(rows: Rows, entity: Entity, id: number, property: Pr
   return referred === null ? null : valueBehind(rows, related.view.whole, Number(referred), related.property)
 }
 
-/** Returns whether the references of rows lead from this value to the id, at any depth. */
+/** Returns whether a chain of references that begins with `value` contains `id`. */
 export function isUnder({ entity, property }: Place, value: string | null, id: number, find: FindRow): boolean {
   const visited = new Set<number>()
   const index = entity.properties.indexOf(property)
@@ -54,8 +54,8 @@ export function isUnder({ entity, property }: Place, value: string | null, id: n
 }
 
 /**
- * Draws a path that begins with one of these properties; null if none leads to a property. `propertiesOf`: those of an entity to
- * which a path may lead.
+ * Draws a path that begins with one of these properties; null if there is none. `propertiesOf`: properties of an entity with
+ * which a path may end.
  */
 export function randomPath(
   random: Random,

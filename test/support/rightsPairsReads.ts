@@ -1,4 +1,4 @@
-// Random reads of a key: mostly of what it may read, with values of its rows, and some of what is hidden from it.
+// Random reads of a key. Most are of data that the key may read, with values of its rows; some are of hidden data.
 import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import type { Random } from './random.ts'
@@ -9,10 +9,10 @@ import { type Rows, randomValue } from './rightsPairsRows.ts'
 import type { Secrets } from './rightsPairsSecrets.ts'
 import { VIEWS } from './rightsPairsViews.ts'
 
-/** An entity or a named view of one as the key reads it. */
+/** An entity, or a named view of an entity, as the key reads it. */
 export interface Seen {
   readonly entity: Entity
-  /** The right to read the entity. Several rights are combined to one right, which has the conditions of all. */
+  /** Right to read the entity. If there are several rights, it has the conditions of all of them. */
   readonly right: RandomRight
   readonly properties: readonly Property[]
   readonly hidden: readonly Property[]
@@ -39,18 +39,18 @@ export function readsOf(rights: readonly RandomRight[]): RandomRight[][] {
   return [...Map.groupBy(reads, pathOf).values()]
 }
 
-/** Channel of lists with the cursor that a whole key got for the same list. */
+/** Channel of lists with a cursor that a key with all rights got for the same list. */
 export const FOREIGN_CURSOR = 'list, foreign cursor'
 
-/** Channels of requests that may name paths. */
+/** Matches channels of requests that may name paths. */
 const OF_PATHS = /^(list|list, filtered|row|summary|summary, csv|summary, ndjson|csv|ndjson)$/
 
-/** Channels of requests that may ask which rows can be written. */
+/** Matches channels of requests that may have the parameter `may`. */
 const OF_MAY = /^(list|list, filtered|summary|summary, csv|summary, ndjson|csv|ndjson)$/
 
 type Headers = Record<string, string>
 
-/** Returns whether the change feed has events for the rows that the key sees. */
+/** Returns whether the key may read the change feed of the collection. */
 function isFed({ right }: Seen): boolean {
   return !right.view && right.filters.length === 0
 }
@@ -104,19 +104,22 @@ export class ReadsDraw {
     return `${name}.${hidden.length === 0 || random.chance(20) ? random.pick(['Nmae', 'Xqzw', 'CompanyId.Xq']) : random.pick(hidden).name}`
   }
 
-  /** Draws a path that the key may name, often one to rows of which some are hidden; null if there is none. */
+  /** Draws a path that the key may name; null if there is none. Often the path leads to rows of which some are hidden. */
   private path({ entity, properties }: Seen): Property | null {
     const narrow = properties.filter(({ reference }) => (this.shown(reference?.target)?.right.filters.length ?? 0) > 0)
     const first = narrow.length > 0 && this.random.chance(60) ? narrow : properties
     return randomPath(this.random, entity, first, (target) => this.shown(target)?.properties ?? [])
   }
 
-  /** Returns what the key sees where paths lead to an entity: never a named view. */
+  /**
+   * Returns the entity as the key reads it at the end of a path, which never leads to a named view; undefined if the key cannot
+   * read it.
+   */
   private shown(target: Entity | null | undefined): Seen | undefined {
     return this.seen.find(({ entity, right }) => entity === target && !right.view)
   }
 
-  /** Draws a reference of rows to rows of their own kind, of the entity or behind a path; null if the key sees none. */
+  /** Draws a reference to rows of the same kind, of the entity itself or by a path; null if the key sees none. */
   private chain({ entity, properties }: Seen): Property | null {
     const own = properties.filter(({ reference }) => reference?.isToItself)
     const behind = (target: Entity) => (this.shown(target)?.properties ?? []).filter(({ reference }) => reference?.isToItself)
@@ -138,7 +141,7 @@ export class ReadsDraw {
     if (random.chance(60)) parameters.push(`PageSize=${random.pick([5, 5, 7, 20, 50])}`)
     if (random.chance(15)) parameters.push(`page=${1 + random.below(4)}`)
     if (random.chance(20)) parameters.push(`fields=${this.fields(one)}`)
-    // A view of everything has the cursors of all keys; so has a named view that no right narrows.
+    // Keys that read everything share their cursors. So do keys that read a whole named view.
     const isWhole = one.right.view ? one.right.text === `read ${pathOf(one.right)}` : one.hidden.length === 0
     const isNarrow = !isWhole || (!one.right.view && one.right.filters.length > 0)
     if (isNarrow && random.chance(8)) return this.get(FOREIGN_CURSOR, one, [...parameters, 'cursor={cursor}'])
@@ -280,7 +283,7 @@ export class ReadsDraw {
     return this.request('any entity', random.chance(10) ? 'HEAD' : 'GET', target, {})
   }
 
-  /** Draws filters of what the key reads of an entity; none if it reads nothing of it. */
+  /** Draws filters of an entity by properties that the key reads; none if the key cannot read the entity. */
   filtersOf(entity: Entity): string[] {
     const one = this.shown(entity)
     return one ? [...this.filter(one), ...(this.random.chance(30) ? this.filter(one) : [])] : []
@@ -293,15 +296,15 @@ export class ReadsDraw {
   /** Draws a condition, mostly with a value of a row that the key reads. */
   private filter(one: Seen): string[] {
     const { random } = this
-    // Conditions on what the right itself compares are the most likely to be mixed up with it.
+    // Conditions on properties that the right itself compares are the most likely to be confused with the right's own.
     const compared = one.right.filters.map(({ property }) => property).filter((property) => one.properties.includes(property))
     const chain = random.chance(15) ? this.chain(one) : null
     const path = chain ?? (random.chance(35) ? this.path(one) : null)
     const property = path ?? (compared.length > 0 && random.chance(40) ? random.pick(compared) : random.pick(one.properties))
     const fit = operators.filter(({ serves }) => serves(property))
-    // Several values are one filter, also where the right has such a one of the same property.
+    // Several `[]` form one filter. A fault could merge them with a `[]` of the right on the same property.
     const isOfRight = one.right.filters.some((filter) => filter.property === property && filter.sign === '[]')
-    // Rows behind a path may be hidden, and have no value then.
+    // If the row at the end of a path is hidden, its values count as missing.
     const isOfNone = chain === null && path !== null && random.chance(30)
     const { sign, isAny, isChain, folded } = chain
       ? (fit.find((one) => one.isChain) as (typeof fit)[number])

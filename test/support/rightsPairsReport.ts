@@ -1,44 +1,47 @@
-// What is tried and found, and differences as text.
+// Options and findings of the trials, and texts for their differences.
 import type { Kind } from './rightsPairsRights.ts'
 
 export interface PairsOptions {
   readonly seed: number
-  /** Keys to try, each with rights and rows of its own. */
+  /** Number of keys to try, each with other rights and rows. */
   readonly keys: number
-  /** Number of the key to begin with, as a difference names it. */
+  /** Number of the first key, as a difference names it. */
   readonly from?: number
   readonly reads: number
   readonly writes: number
   /** Settings of both servers. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Each how many keys one reads some properties alone, and is compared with a whole key where there are no others; 0: none. */
+  /**
+   * Interval in keys at which a key reads only some properties, and is compared with a key that has all rights, on a server
+   * without the other properties; 0: never.
+   */
   readonly shadowEvery?: number
-  /** Keys that follow the change feed; default: none. */
+  /** Maximum number of keys that follow the change feed; default: none. */
   readonly followsMax?: number
   /** Kind of all keys; default: kinds take turns. */
   readonly kind?: Kind
-  /** True: keys of whole entities and equal databases, to see that the test itself raises no alarm. */
+  /** True to use keys of whole entities, and equal databases. The test must then find no differences. */
   readonly isWhole?: boolean
 }
 
 export interface PairsFindings {
   readonly differences: string[]
   pairs: number
-  /** Keys whose writes a broken connection has interrupted. */
+  /** Number of keys whose trial ended because a connection broke during a write. */
   interrupted: number
-  /** Keys that have followed the change feed. */
+  /** Number of keys that have followed the change feed. */
   followed: number
   /** Different texts of rights. */
   readonly rights: Set<string>
-  /** Keys whose rights the server refuses. */
+  /** Number of drawn keys that the server refuses. */
   refused: number
-  /** Cells in which the two databases may differ. */
+  /** Number of cells in which the two databases may differ. */
   hiddenCells: number
   /** Number of answers by channel and status. */
   readonly channels: Record<string, Record<string, number>>
 }
 
-/** Findings before anything was tried. */
+/** Returns findings in which everything is empty or 0. */
 export function noFindings(): PairsFindings {
   return {
     differences: [],
@@ -52,7 +55,10 @@ export function noFindings(): PairsFindings {
   }
 }
 
-/** An object is null for the key if none of its visible parts has a value; for a whole key, hidden ones count, too. */
+/**
+ * Replaces objects whose parts all have no value by null. A key sees null if the visible parts have no value; a key with all
+ * rights sees an object if a hidden part has a value.
+ */
 export function withoutEmpty(rows: string): string {
   return rows.replace(/\{(?:"\w+":null,?)+\}/g, 'null')
 }
@@ -63,7 +69,7 @@ export function around(text: string, name: string): [string, string] {
   return [text.slice(Math.max(0, at - 150), at + 150), '']
 }
 
-/** Returns both texts from a little before they begin to differ. */
+/** Returns excerpts of both texts, which begin shortly before the first difference. */
 export function excerptsOf(one: string, other: string): { readonly left: string; readonly right: string } {
   let at = 0
   while (at < one.length && one[at] === other[at]) at++

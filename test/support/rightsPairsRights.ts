@@ -1,5 +1,5 @@
-// Random rights in the grammar of `keys create --right`, as text and as data. The data is what the test goes by, so that a fault
-// in how the server reads the text is found, too.
+// Random rights in the grammar of `keys create --right`, as text and as data. The tests use the data, so that they also find
+// faults in how the server reads the text.
 import type { Verb } from '../../src/model/access.ts'
 import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
@@ -11,11 +11,11 @@ import { hasSeveral } from './severalRights.ts'
 
 /** A condition of a right. */
 export interface Condition {
-  /** A property of the entity itself, or of another row by a path. */
+  /** A property of the entity itself, or a path. */
   readonly property: Property
-  /** Sign of the operator; in brackets it stands behind the name. */
+  /** Sign of the operator. A sign in brackets follows the name in parameters. */
   readonly sign: string
-  /** Values as PostgreSQL prints them; '' is "no value". Several only with `[]`. */
+  /** Values as PostgreSQL prints them; '' means no value. Only `[]` has several. */
   readonly values: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export interface RandomView {
 export interface RandomRight {
   readonly verbs: readonly Verb[]
   readonly entity: Entity
-  /** The named view that the right is about; its conditions come first in `filters`. Undefined: the right is about the entity. */
+  /** Named view of the right, whose conditions come first in `filters`. Undefined: the right is to the entity itself. */
   readonly view?: RandomView
   readonly filters: readonly Condition[]
   /** Properties that the right names; null: all. The id is left out where a right always includes it. */
@@ -39,7 +39,7 @@ export interface RandomRight {
   readonly text: string
 }
 
-/** The rights of a key, or those of the old form, which are whole entities. */
+/** A key with its rights. */
 export interface RandomKey {
   readonly rights: readonly RandomRight[]
   /** The rights, one a line. */
@@ -48,7 +48,7 @@ export interface RandomKey {
 
 const WRITES: readonly Verb[] = ['create', 'update', 'delete']
 
-/** Kinds of keys, which take turns. Keys of most kinds may read, because a key that reads nothing learns little. */
+/** Kinds of keys, which take turns. Most kinds have a right to read, because a key that reads nothing finds few faults. */
 export const KINDS = [
   'reader',
   'partner',
@@ -109,11 +109,14 @@ export function keyOf(rights: readonly RandomRight[]): RandomKey {
   return { rights, text: rights.map(({ text }) => text).join('\n') }
 }
 
-/** Returns a key whose rights differ from those of this one in values alone, as of two partners; null if it has no value. */
+/**
+ * Returns a key with the same rights, but with other values in their conditions, like the key of another partner; null if no
+ * value differs.
+ */
 export function twinOf(random: Random, key: RandomKey, entities: readonly Entity[]): RandomKey | null {
   let differs = false
   const conditions = key.rights.flatMap((right) => [...ownFilters(right), ...(right.becomes ?? [])])
-  // Where one value of several differs, all but one must be told apart.
+  // Mostly one of several conditions differs, so that a fault that ignores this condition is found.
   const first = random.chance(hasSeveral(key.text) ? 20 : 75) ? conditions[0] : random.pick(conditions)
   const only = conditions.length > 1 && random.chance(80) ? first : null
   const other = (entity: Entity, condition: Condition): Condition => {
@@ -137,14 +140,15 @@ export function twinOf(random: Random, key: RandomKey, entities: readonly Entity
   return differs ? keyOf(rights) : null
 }
 
-/** Returns the key with fewer rights to read: to fewer properties, to fewer rows, or without any right to read. */
+/** Returns the key with less to read: fewer properties, fewer rows, or no right to read. */
 export function narrowerKey(random: Random, { rights }: RandomKey): RandomKey {
-  // Several rights to read a collection show the same properties.
+  // If a key has several rights to read a collection, all of them must show the same properties.
   const fieldsOf = new Map<string, readonly Property[]>()
   const narrowed = rights.flatMap((right): RandomRight[] => {
     const { entity, verbs, filters } = right
     if (!verbs.includes('read')) return [right]
-    // A key without any right may learn which rows there are, which one with filters may not.
+    // Without any right to read an entity, a writing key may learn which of its rows exist; with filters it may not. So a right
+    // with filters stays.
     if (filters.length === 0 && random.chance(40)) return []
     const kept = (right.fields ?? entity.properties).filter(() => random.chance(50))
     const fields = fieldsOf.getOrInsert(pathOf(right), kept.length === 0 ? [entity.id] : kept)
@@ -167,7 +171,10 @@ class RightsDraw {
     return rightOf({ verbs: ['read'], entity, filters, fields, becomes: null })
   }
 
-  /** Draws several rights to one verb, such as roles give a person, and one or two rights to read each of some other entities. */
+  /**
+   * Draws several rights to one verb, as the roles of a person give them, and one or two rights to read each of some other
+   * entities.
+   */
   person(entity: Entity): RandomRight[] {
     const { random } = this
     const rights = this.readSeveral(entity, 2 + random.below(2))
@@ -175,7 +182,7 @@ class RightsDraw {
       if (other !== entity && random.chance(60)) rights.push(...this.readSeveral(other, 1 + random.below(2)))
     for (const verb of WRITES)
       for (let left = random.below(4); left > 0; left--) {
-        // Some differ in their properties alone, and some in what their rows must match.
+        // Some rights differ only in their properties, and others in the conditions on their rows.
         const known = rights.filter((right) => right.verbs.includes(verb))
         const right = this.write(verb, entity, rights)
         rights.push(known.length > 0 && random.chance(30) ? rightOf({ ...right, filters: random.pick(known).filters }) : right)
@@ -186,7 +193,8 @@ class RightsDraw {
 
   private readSeveral(entity: Entity, count: number): RandomRight[] {
     const fields = this.random.chance(40) ? null : this.some(entity.properties, 60)
-    // By what clients write, mostly: else every row is one that the key may come to read by a write.
+    // Most conditions are on properties that clients write. With other conditions, a write could make any row readable for the
+    // key, and nothing would be hidden.
     const own = entity.properties.filter((property) => property.writable || property === entity.id)
     return Array.from({ length: count }, () => {
       const filters = this.filters(entity, 1 + this.random.below(2), this.random.chance(85) ? own : entity.properties)
@@ -194,7 +202,10 @@ class RightsDraw {
     })
   }
 
-  /** Draws a right to rows with one of several values, except for some of these: two partners have it with different values. */
+  /**
+   * Draws a right to rows that have one of several values in one property, and not a certain value in another, as partners have
+   * it.
+   */
   readOfPartner(entity: Entity): RandomRight {
     const texts = entity.properties.filter(({ kind, writable }) => kind.name === 'text' && writable)
     const property = this.random.pick(texts)
@@ -204,7 +215,10 @@ class RightsDraw {
     return rightOf({ verbs: ['read'], entity, filters, fields: [...fields], becomes: null })
   }
 
-  /** Draws rights to some rows of the entities to which this entity refers, with the properties that it copies from them. */
+  /**
+   * Draws rights to some rows of the entities to which this entity refers. The rights include the properties that this entity
+   * copies.
+   */
   readReferred(entity: Entity): RandomRight[] {
     const targets = new Set(entity.properties.flatMap((one) => (one.reference ? [targetOf(one, this.entities)] : [])))
     return [...targets].flatMap((target) => {
@@ -218,7 +232,9 @@ class RightsDraw {
     })
   }
 
-  /** Draws rights to rows whose references lead to certain rows, such as a manager has, and often rights to those rows, too. */
+  /**
+   * Draws rights to rows whose references lead to certain rows, as a manager has them, and often rights to these referred rows.
+   */
   team(entity: Entity): RandomRight[] {
     const { random } = this
     const property = randomPath(random, entity, entity.properties, (target) => target.properties) as Property
@@ -233,7 +249,7 @@ class RightsDraw {
     return rights.filter((right, at) => rights.findIndex((one) => isSame(one, right)) === at)
   }
 
-  /** Draws rights to one or two named views, often with more filters, and to their entities: to read other rows, and to write. */
+  /** Draws rights to one or two named views, often with more filters, and rights to read and write entities. */
   viewer(views: readonly RandomView[]): RandomRight[] {
     const { random } = this
     const chosen = [...new Set([random.pick(views), ...(random.chance(40) ? [random.pick(views)] : [])])]
@@ -257,14 +273,17 @@ class RightsDraw {
     return rights
   }
 
-  /** Draws rights to all rows, and to some of the rows to which their references lead: only paths lead to hidden data. */
+  /**
+   * Draws a right to all rows, and rights to some of the rows to which their references lead, so that only paths lead to hidden
+   * data.
+   */
   behind(entity: Entity): RandomRight[] {
     const fields = this.random.chance(60) ? null : this.some(entity.properties, 60)
     const read = rightOf({ verbs: ['read'], entity, filters: [], fields, becomes: null })
     return [read, ...this.readTargets(entity).map((right) => this.read(right.entity))]
   }
 
-  /** Draws rights to read all rows to which references lead. */
+  /** Draws rights to all rows of all entities to which references lead. */
   readTargets(entity: Entity): RandomRight[] {
     const targets = new Set([entity])
     for (const { properties } of targets)
@@ -273,7 +292,7 @@ class RightsDraw {
     return others.map((target) => rightOf({ verbs: ['read'], entity: target, filters: [], fields: null, becomes: null }))
   }
 
-  /** Draws rights to read some properties of all rows, and to set these in new rows. */
+  /** Draws a right to read some properties of all rows, and mostly a right to set these properties in new rows. */
   readSome(entity: Entity): RandomRight[] {
     const read = rightOf({ verbs: ['read'], entity, filters: [], fields: this.some(entity.properties, 55), becomes: null })
     const fields = read.fields?.filter(({ writable }) => writable) ?? null
@@ -288,11 +307,13 @@ class RightsDraw {
     return rightOf({ verbs: ['delete'], entity, filters, fields: null, becomes: null })
   }
 
-  /** Filters of a create are over what clients write, and most set a value. */
+  /**
+   * Draws a right to create rows. Its conditions are on properties that clients write: `=` sets the value, and `[]` restricts it.
+   */
   private create(entity: Entity, rights: readonly RandomRight[]): RandomRight {
     const writable = entity.properties.filter((property) => property.writable)
     const filters = this.random.chance(75) ? this.filters(entity, 1, writable, ['=', '[]', '[]']) : []
-    // A value that the right does not set must be one that the key may set.
+    // If a condition on a property does not set its value, the right must let clients set it.
     const checked = filters
       .filter(({ sign, property }) => sign !== '=' || property.related)
       .map((one) => ownProperty(one.property))
@@ -311,7 +332,7 @@ class RightsDraw {
         fields,
         becomes: null,
       })
-    // `Status=Requested becomes Status[]=Approved&Status[]=Declined`, of a property that may be set.
+    // The right is like `Status=Requested becomes Status[]=Approved&Status[]=Declined`, with a property that it may set.
     const settable = (fields ?? writable).filter(({ kind }) => kind.name !== 'decimal')
     const property = this.random.pick(settable.length > 0 ? settable : writable)
     const filters = this.random.chance(80)
@@ -330,8 +351,9 @@ class RightsDraw {
   }
 
   /**
-   * Draws the properties that may be set; null: all. Leaves out one side of a rule whose sides the key does not read, and a
-   * reference whose copied value it reads in one entity and not in the other: such a right is refused.
+   * Draws the properties that a right may set; null: all. Leaves out properties with which the server refuses the right: a side
+   * of a rule if the key does not read both sides, and a reference if the key reads its copied value in one of the two entities
+   * only.
    */
   private settable(entity: Entity, rights: readonly RandomRight[], needed: readonly Property[]): readonly Property[] | null {
     const writable = entity.properties.filter((property) => property.writable)
@@ -375,7 +397,7 @@ class RightsDraw {
   private condition(entity: Entity, property: Property, signs?: readonly string[]): Condition {
     const end = endOf(entity, property)
     const served = operators.filter(({ serves }) => serves(property)).map(({ sign }) => sign)
-    // Conditions of few rows and of many: with decimals and dates alone most rights would admit next to nothing.
+    // Operators that match many rows are also drawn: with decimals and dates alone, most rights would match hardly any row.
     const sign = this.random.pick((signs ?? signsFor(end.property)).filter((one) => served.includes(one)))
     const draw = () => operandOf(this.random, end.property, idMaxOf(referredBy(end, this.entities), this.entities))
     if (sign === '[]') return { property, sign, values: [...new Set([draw(), draw(), ...this.random.times(3, draw)])] }
@@ -385,12 +407,14 @@ class RightsDraw {
   }
 }
 
-/** The entity whose ids a property has: that to which it refers, or its own. */
+/**
+ * Returns the entity whose ids are the values of a property: for a reference the entity to which it leads, else its own entity.
+ */
 function referredBy({ entity, property }: { entity: Entity; property: Property }, entities: readonly Entity[]): Entity {
   return property.reference ? targetOf(property, entities) : entity
 }
 
-/** Signs of operators, those that admit many rows more often. */
+/** Returns signs of operators to draw from. Signs that match many rows are more frequent. */
 function signsFor({ kind, name, reference }: Property): readonly string[] {
   if (name === 'Id') return ['[]', '>', '<=', '!=']
   if (reference?.isToItself) return ['=', '[]', '!=', '<', '>=', '[under]', '[under]', '[under]']
@@ -403,14 +427,14 @@ function operandOf(random: Random, property: Property, idMax: number): string {
   return randomValue(random, property, idMax) || 'Ada'
 }
 
-/** Draws a part of a text that has more than accents. */
+/** Draws a beginning of a text with a letter or digit; `o` if it has none. */
 function partOf(random: Random, text: string): string {
   const characters = Array.from(text)
   const part = characters.slice(0, 1 + random.below(3)).join('')
   return /[a-z0-9]/i.test(part) ? part : 'o'
 }
 
-/** Writes the right as one would type it. */
+/** Returns the right with its text, as an operator would type it. */
 export function rightOf(right: Omit<RandomRight, 'text'>): RandomRight {
   const { verbs, entity, view, fields, becomes } = right
   const [verb] = verbs as [Verb]
@@ -420,7 +444,7 @@ export function rightOf(right: Omit<RandomRight, 'text'>): RandomRight {
   return { ...right, text: `${verb} ${address}${after}` }
 }
 
-/** Returns the path of what the right is about. */
+/** Returns the path of the right's named view or entity. */
 export function pathOf({ entity, view }: Pick<RandomRight, 'entity' | 'view'>): string {
   return view?.name ?? entity.plural
 }
@@ -430,7 +454,7 @@ function ownFilters({ filters, view }: Pick<RandomRight, 'filters' | 'view'>): r
   return filters.slice(view?.filters.length ?? 0)
 }
 
-/** Writes an address without its slash in front. */
+/** Returns an address without the slash at its beginning. */
 export function addressOf(path: string, { entity, filters, fields }: Omit<RandomView, 'name'>): string {
   const parameters = [...filters.flatMap(parametersOf), ...(fields === null ? [] : [`fields=${namesOf(entity, fields)}`])]
   return parameters.length === 0 ? path : `${path}?${parameters.join('&')}`
@@ -451,7 +475,7 @@ function namesOf({ members }: Entity, fields: readonly Property[]): string {
 export function parametersOf({ property, sign, values }: Condition): string[] {
   const operands = values.map((value) => encodeURIComponent(typed(property, value)))
   if (sign.startsWith('[')) return operands.map((operand) => `${property.name}${sign}=${operand}`)
-  // A value that begins with an operator needs another in front.
+  // If a value begins with an operator, an operator must precede it.
   const needsSign = sign !== '=' || /^[=<>!]/.test(values[0] ?? '')
   return operands.map((operand) => `${property.name}=${needsSign ? encodeURIComponent(sign) : ''}${operand}`)
 }

@@ -1,5 +1,5 @@
-// Rows of a database as a test knows them: values of every property as PostgreSQL prints them, drawn from small pools, so that
-// filters, groups and references meet.
+// Rows of a database as tests know them: the value of every property as PostgreSQL prints it. Values are drawn from small pools,
+// so that filters, groups and references match several rows.
 import type postgres from 'postgres'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { until } from './process.ts'
@@ -16,12 +16,15 @@ const INSTANTS = ['2024-01-31 09:00:00+00', '2024-02-29 00:00:00+00', '2025-07-0
 const DATES = ['2024-01-31', '2024-02-29', '2025-07-01', '1999-12-31']
 const DECIMALS = ['0.00000000', '0.50000000', '1.00000000', '2.50000000', '10.00000000', '1234567.12345678']
 
-/** Ids are drawn up to here; about one in eight has no row. */
+/** Greatest ids of rows. About one in eight ids has no row. */
 const ID_MAX = { few: 9, some: 28, many: 64 }
 /** The first id that a create gets. */
 export const NEXT_ID = 1_000
 
-/** Returns the greatest id of an entity's rows: low if it refers to no other entity, high if it does and none refers to it. */
+/**
+ * Returns the greatest id of an entity's rows. It is low if the entity refers to no other entity, and high if it does and no
+ * entity refers to it.
+ */
 export function idMaxOf(entity: Entity, entities: readonly Entity[]): number {
   const refersToOthers = entity.properties.some(({ reference }) => reference && reference.entity !== entity.name)
   const isReferredTo = entities.some(({ properties }) => properties.some(({ reference }) => reference?.entity === entity.name))
@@ -29,7 +32,7 @@ export function idMaxOf(entity: Entity, entities: readonly Entity[]): number {
   return isReferredTo ? ID_MAX.some : ID_MAX.many
 }
 
-/** Draws a value of the property, null too if it may have none. */
+/** Draws a value of the property, or null if the property may have no value. */
 export function randomCell(random: Random, property: Property, idMax: number): string | null {
   if (property.kind.nullable && !property.required && random.chance(15)) return null
   return randomValue(random, property, idMax)
@@ -46,7 +49,7 @@ export function randomValue(random: Random, property: Property, idMax: number): 
   if (kind.name === 'decimal') return random.pick(DECIMALS)
   if (kind.name === 'oneOf') return random.pick(kind.values ?? [])
   if (examples.length > 0 && random.chance(80)) return random.pick(examples)
-  // Two words of a property are in no other one, so that answers tell where a value comes from.
+  // Two texts of a property occur in no other property, so that answers show where a value comes from.
   return random.pick([...TEXTS, `${property.column} one`, `${property.column} two`])
 }
 
@@ -92,7 +95,7 @@ export function randomRows(random: Random, entities: readonly Entity[]): Map<Ent
   return rows
 }
 
-/** Clears the later value where a rule between two would be broken. */
+/** Sets the later value to null if the row breaks a rule between two properties. */
 export function keepRules({ rules }: Entity, cells: Map<Property, string | null>): void {
   for (const { later, earlier } of rules) {
     const [end, start] = [cells.get(later) ?? null, cells.get(earlier) ?? null]
@@ -100,7 +103,7 @@ export function keepRules({ rules }: Entity, cells: Map<Property, string | null>
   }
 }
 
-/** Returns the properties of a row that decide the value of this one: in the row itself, and in a row that it refers to. */
+/** Properties that decide the value of a property: `own` in the same row, and `through` in a referred row. */
 export interface Sources {
   readonly own: readonly Property[]
   readonly through: { readonly reference: Property; readonly target: Entity; readonly property: Property } | null
@@ -134,7 +137,7 @@ export function valueIn(rows: Rows, entity: Entity, id: number, property: Proper
   return referred === null ? null : valueIn(rows, through.target, Number(referred), through.property)
 }
 
-/** Computes a text: by spaces, or as `display_name` of the migrations. */
+/** Computes a text: the values with spaces between, or as `display_name` in the migrations. */
 function computed({ computedBy }: Property, values: readonly (string | null)[]): string | null {
   const [first, second, ...rest] = values.map((value) => value || null)
   const parts = computedBy === null ? values.map((value) => value || null) : [first ?? second ?? null, ...rest]
@@ -146,7 +149,10 @@ export function rowOf(rows: Rows, entity: Entity, id: number): (string | null)[]
   return entity.properties.map((property) => valueIn(rows, entity, id, property))
 }
 
-/** Replaces everything in the database by these rows, so that all that follows, ids and events too, is the same for equal rows. */
+/**
+ * Replaces everything in the database by these rows. With equal rows, everything that follows is then equal, including new ids
+ * and events.
+ */
 export async function fill(sql: postgres.Sql, rows: Rows): Promise<void> {
   const entities = inOrderOfReferences([...rows.keys()])
   await sql.begin(async (transaction) => {
@@ -185,7 +191,7 @@ async function insert(sql: postgres.TransactionSql, entity: Entity, rows: Rows):
      select ${['r.id', ...columns.map(([, value]) => value)]} from jsonb_to_recordset($1::text::jsonb) as r (${['id bigint', ...types]})`,
     [JSON.stringify(texts)] as never,
   )
-  // Rows that refer to rows of their own table do so once all are there.
+  // References to the same table are set after all its rows are inserted.
   for (const { column, reference } of properties.filter(isOwn)) {
     const copy = reference?.copy
     const updates = [...own].flatMap(([id, cells]) => {

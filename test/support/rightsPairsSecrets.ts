@@ -1,4 +1,5 @@
-// What a key must not learn: the cells and rows in which two databases may differ, although every answer to the key is the same.
+// Data that a key must not learn: cells and rows in which two databases may differ, although all answers to the key must be
+// equal.
 import type postgres from 'postgres'
 import type { Verb } from '../../src/model/access.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
@@ -13,7 +14,7 @@ import { idMaxOf, keepRules, NEXT_ID, type Rows, randomCell, randomValue, rowOf,
 
 type MutableRows = Map<Entity, Map<number, Map<Property, string | null>>>
 
-/** Values of hidden cells, which are written without the key. */
+/** Value of a hidden cell, which is written directly to the database. */
 export interface HiddenWrite {
   readonly entity: Entity
   readonly id: number
@@ -24,16 +25,22 @@ export interface HiddenWrite {
 /** Decides what two databases must have in common for a key, and in what they may differ. */
 export class Secrets {
   readonly entities: readonly Entity[]
-  /** True if the key may write, so that more is fixed: what its rights compare, and whether a deletion is refused. */
+  /**
+   * True if the key may write. More data is then equal in both databases: data that the rights compare, and references that can
+   * refuse a deletion.
+   */
   private readonly mayWrite: boolean
   private readonly fixedColumns = new Map<Entity, Set<Property>>()
   private readonly fixedCells = new Map<Entity, Map<number, Set<Property>>>()
   private readonly fixedRows = new Map<Entity, Set<number>>()
-  /** Rows to which hidden references may lead, if the key can learn whether other rows refer to a row. */
+  /**
+   * Ids of rows to which a hidden reference may lead. Only if the key can learn whether a row is referred to, others are
+   * excluded.
+   */
   private readonly allowedTargets = new Map<Property, ReadonlySet<number>>()
   private readonly oneSided = new Map<Entity, readonly number[]>()
   private readonly reads = new Map<Entity, readonly RandomRight[]>()
-  /** Rows that the key may read now by a right, and rows that it could read after a write. */
+  /** Ids of rows that the key may read by a right, now or after a write. */
   private readonly exposed = new Map<RandomRight, number[]>()
 
   constructor(
@@ -79,7 +86,7 @@ export class Secrets {
     return varied
   }
 
-  /** Returns the pair of variants for two databases, and keeps which rows are in one of them alone. */
+  /** Returns the rows of the two databases, and remembers which rows are in only one of them. */
   variants(random: Random): [MutableRows, MutableRows] {
     const pair: [MutableRows, MutableRows] = [this.variant(random), this.variant(random)]
     for (const entity of this.entities) {
@@ -94,14 +101,14 @@ export class Secrets {
     return this.oneSided.get(entity)?.includes(id) === true
   }
 
-  /** Draws an id: often of a row that only one of the databases has, which no answer may tell. */
+  /** Draws an id, often of a row that is in only one of the databases: no answer may reveal this. */
   anyId(random: Random, entity: Entity): number {
     const oneSided = this.oneSided.get(entity) ?? []
     if (oneSided.length > 0 && random.chance(40)) return random.pick(oneSided)
     return random.chance(92) ? 1 + random.below(idMaxOf(entity, this.entities)) : NEXT_ID + random.below(4)
   }
 
-  /** Draws values of hidden cells that the key's rights do not compare. */
+  /** Draws writes of hidden cells that the key's rights do not compare. */
   hiddenWrites(random: Random, countMax: number): HiddenWrite[] {
     const writes: HiddenWrite[] = []
     for (let left = 4 * countMax; left > 0 && writes.length < countMax; left--) {
@@ -136,7 +143,7 @@ export class Secrets {
     return rowMatches(entity, rowOf(rows, entity, id), conditions, finderIn(rows))
   }
 
-  /** Returns the ids of a reference with which a row that has no other values matches the conditions. */
+  /** Returns the ids of referred rows with which a new row matches the conditions, even if it has no other value. */
   referable(entity: Entity, reference: Property, conditions: readonly Condition[]): number[] {
     const rowWith = (id: number) => entity.properties.map((property) => (property === reference ? String(id) : null))
     const find = finderIn(this.rows)
@@ -147,17 +154,21 @@ export class Secrets {
     return this.matches(this.rows, entity, id, filters)
   }
 
-  /** Fixes columns that rights compare: all if the key may write, else those that rows copy, compute or refer by. */
+  /**
+   * Makes the columns equal in both databases that rights compare. If the key cannot write, only references and copied and
+   * computed columns.
+   */
   private fixComparedColumns(entity: Entity): void {
     for (const right of this.key.rights.filter((one) => one.entity === entity))
       for (const condition of [...right.filters, ...(right.becomes ?? [])]) {
-        // Behind references that are alike, values may differ as long as they match alike.
+        // References in paths are made equal. The values behind them may differ, as long as they match a condition in both
+        // databases or in neither.
         for (const place of referencesOf(entity, condition.property)) this.fixColumn(place.entity, place.property)
         const end = endOf(entity, condition.property)
         const isPlain = end.property.writable && end.property.reference === null
         if (this.mayWrite || !isPlain) this.fixColumn(end.entity, end.property)
       }
-    // A write may learn whether a unique value is taken.
+    // By a write, a key can learn whether a unique value is used.
     if (this.mayWrite) for (const property of entity.properties) if (property.unique !== null) this.fixColumn(entity, property)
   }
 
@@ -167,7 +178,7 @@ export class Secrets {
     if (through) this.fixColumn(through.target, through.property)
   }
 
-  /** Fixes which rows exist, if the key could learn whether a row exists. */
+  /** Makes rows exist in both databases if the key could learn whether they exist. */
   private fixRows(entity: Entity): void {
     const reads = this.reads.get(entity) as readonly RandomRight[]
     const reach = [...this.rightsTo(entity, 'update'), ...this.rightsTo(entity, 'delete')]
@@ -192,7 +203,10 @@ export class Secrets {
     }
   }
 
-  /** Fixes rows that rights name: by `create Absences?EmployeeId=7` the key learns the values that are copied from that row. */
+  /**
+   * Makes rows equal that rights name: with `create Absences?EmployeeId=7`, the key learns the values that an absence copies from
+   * this row.
+   */
   private fixNamedRows(entity: Entity, read: RandomRight): void {
     const conditions = this.key.rights.flatMap((right) =>
       right.entity === entity && right !== read ? [...right.filters, ...(right.becomes ?? [])] : [],
@@ -217,7 +231,10 @@ export class Secrets {
     if (through && referred) this.fixCell(through.target, Number(referred), through.property)
   }
 
-  /** Fixes whether rows are referred to: a deletion tells this, but neither which rows refer to the row nor how many. */
+  /**
+   * Makes equal whether a row is referred to, because a deletion reveals this. It reveals neither the number of the referring
+   * rows nor which rows they are.
+   */
   private fixReferrers(target: Entity): void {
     if (this.rightsTo(target, 'delete').length === 0) return
     for (const entity of this.entities)
@@ -262,7 +279,10 @@ export class Secrets {
     )
   }
 
-  /** Conditions on rows of the entity that must hold alike in both databases: those of rights to read it, and those by a path. */
+  /**
+   * Returns conditions on the entity's rows that must match the same rows in both databases: of rights to read the entity, and of
+   * paths to it.
+   */
   private comparedIn(entity: Entity): (readonly Condition[])[] {
     const paths = [...this.reads.values()].flat().flatMap((right) =>
       right.filters.flatMap((condition) => {
@@ -273,7 +293,7 @@ export class Secrets {
     return [...(this.reads.get(entity) ?? []).map(({ filters }) => filters), ...paths]
   }
 
-  /** Changes hidden cells of a row, so that every right to read admits it as before. */
+  /** Changes hidden cells of a row. Each right to read must match the row as before. */
   private vary(random: Random, varied: MutableRows, entity: Entity, id: number, cells: Map<Property, string | null>): void {
     const before = new Map(cells)
     const hidden = new Set(this.hiddenProperties(entity, id))
@@ -287,7 +307,7 @@ export class Secrets {
         const isThere = drawn !== null && varied.get(target)?.has(Number(drawn)) && (allowed?.has(Number(drawn)) ?? true)
         cells.set(property, isThere ? drawn : null)
       } else if (random.chance(50)) cells.set(property, randomCell(random, property, 60))
-      // Longer than others and in no pool: it shows wherever it gets to.
+      // This text is longer than others, and in no pool, so that an answer shows where it comes from.
       if (property.kind.name === 'text' && random.chance(15)) cells.set(property, `secret ${random.below(1_000_000)}`)
     }
     const undo = (properties: Iterable<Property>) => {
@@ -314,11 +334,14 @@ function finderIn(rows: Rows): FindRow {
   return (entity, id) => (rows.get(entity)?.has(id) ? rowOf(rows, entity, id) : null)
 }
 
-/** Returns whether a row, its properties in the entity's order, matches all conditions. `find`: finds what paths lead to. */
+/**
+ * Returns whether a row matches all conditions. `row`: values in the order of the entity's properties. `find`: finds the rows to
+ * which paths lead.
+ */
 export function rowMatches(entity: Entity, row: Row, conditions: readonly Condition[], find: FindRow): boolean {
   return conditions.every((condition) => {
     const end = endOf(entity, condition.property)
-    // Without a row behind the path there is no value.
+    // If a path leads to no row, all its values are null.
     const behind = rowBehind(entity, row, condition.property, find) ?? end.entity.properties.map(() => null)
     if (condition.sign !== '[under]') return testOf(end.entity, condition, end.property)(behind)
     const value = behind[end.entity.properties.indexOf(end.property)] ?? null
@@ -332,7 +355,7 @@ type RowTest = (row: Row) => boolean
 
 const collator = new Intl.Collator('und')
 
-/** Returns the test of a condition by the order of texts, which is that of PostgreSQL's collation. */
+/** Returns a test of a condition that compares texts in the order of PostgreSQL's collation. */
 function orderTest(entity: Entity, property: Property, { sign, values: [operand = ''] }: Condition): RowTest {
   const place = entity.properties.indexOf(property)
   return (row) => {
@@ -343,7 +366,7 @@ function orderTest(entity: Entity, property: Property, { sign, values: [operand 
   }
 }
 
-/** Returns the test of a condition. `property`: the one that is compared, behind a path. */
+/** Returns a test of a condition for rows of `entity`. `property`: property that is compared, at the end of a path. */
 function testOf(entity: Entity, condition: Condition, property: Property): RowTest {
   let known = tests.get(condition)
   if (!known) {
@@ -358,7 +381,7 @@ function testOf(entity: Entity, condition: Condition, property: Property): RowTe
   return known
 }
 
-/** Writes hidden values past the API. */
+/** Writes hidden values directly to the database. */
 export async function applyHidden(sql: postgres.Sql, writes: readonly HiddenWrite[]): Promise<void> {
   for (const { entity, id, property, value } of writes) {
     const stored = value ?? property.kind.default

@@ -1,4 +1,5 @@
-// A view is an entity: to a key that reads some properties alone, a server must answer as one whose entity has no others.
+// Starts a server whose entity has only some of its properties. A key that reads only these properties must get the same answers
+// from a server with all of them.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Entity, Property } from '../../src/model/entity.ts'
@@ -11,7 +12,10 @@ import { ServerProcesses } from './serverProcesses.ts'
 
 const VIEWS = JSON.stringify(join(import.meta.dir, '../../src/model/view.ts'))
 
-/** Returns whether an entity can be declared with only these properties, which must include what it copies from itself. */
+/**
+ * Returns whether an entity can be declared with only these properties. They must include the properties that the entity copies
+ * from its own rows.
+ */
 export function canBeDeclared(entity: Entity, properties: readonly Property[]): boolean {
   const copied = properties.flatMap((property) => (property.reference ? [property] : []))
   return (
@@ -20,7 +24,7 @@ export function canBeDeclared(entity: Entity, properties: readonly Property[]): 
       const isOwn = reference?.entity === entity.name && reference.copy !== null
       return !isOwn || properties.some(({ column }) => column === reference.copy?.source)
     }) &&
-    // A copied value is declared with the reference along which it is copied.
+    // The declaration of a copied value needs the reference along which it is copied.
     properties.every((property) => {
       const { through } = sourcesOf(entity, property, entities)
       return through === null || properties.includes(through.reference)
@@ -29,8 +33,9 @@ export function canBeDeclared(entity: Entity, properties: readonly Property[]): 
 }
 
 /**
- * Starts a server on the same database that knows the entity with these properties, and those that it refers to. In a process of
- * its own, because statements are kept by the names of tables. Returns its address, and what ends it.
+ * Starts a server on the same database that has the entity with only these properties, and the entities to which it refers. The
+ * server has its own process, because statements are cached by the names of tables. Returns its URL, and a function that stops
+ * it.
  */
 export async function openShadow(
   entity: Entity,
@@ -71,7 +76,7 @@ export default withProperties(original, new Set(original.properties.filter(({ na
   return { url, close }
 }
 
-/** Returns the answer without cursors, which are signed for the view, and the tags that follow from links with cursors. */
+/** Returns the answer without cursors, which are signed for the view, and without the ETags that depend on links with cursors. */
 export function withoutCursors({ text }: PairAnswer): string {
   return text.replace(/([?&]cursor=)[\w-]+/g, '$1<cursor>').replace(/^etag: W\/"\w+"$/m, 'etag: <tag>')
 }

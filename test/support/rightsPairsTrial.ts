@@ -1,4 +1,4 @@
-// One key on two servers whose databases differ in what it may not see.
+// Trial of one key on two servers whose databases differ in data that the key may not see.
 import { entities as declared } from './entities.ts'
 import type { Random } from './random.ts'
 import {
@@ -33,17 +33,17 @@ import { openShadow, withoutCursors } from './rightsPairsShadow.ts'
 import { dryRunOf, mayRename, mayWrite, WritesDraw } from './rightsPairsWrites.ts'
 import { KEY, makeKey, type TestKey } from './server.ts'
 
-/** Requests that are sent at once. */
+/** Number of requests that are sent at the same time. */
 const AT_ONCE = 8
-/** Share of hidden writes that reach only one of the databases, in percent. */
+/** Chance in percent that hidden writes leave out a server. */
 const ONE_SIDED = 40
 const DOCUMENT: PairRequest = { channel: 'document', method: 'GET', target: '/openapi.json', headers: {}, body: null }
-/** Channels whose answers are about one entity alone. */
+/** Matches channels whose answers depend on one entity only. */
 const OF_ONE_ENTITY = /^(list|csv|ndjson|summary|hidden|misspelled|several|html|dry run of)|^row/
-/** An id that no row has, for writes beside those of the key. */
+/** First of some ids without a row, which another key writes at the same time. */
 const NO_ROW = 9_990
 
-/** One key on two servers. */
+/** Trial of one key on two servers. */
 export class Trial {
   private key: RandomKey = keyOf([])
   private twin: RandomKey | null = null
@@ -114,7 +114,9 @@ export class Trial {
     this.findings.hiddenCells += this.secrets.hiddenCells
   }
 
-  /** Checks that a whole key reads the same visible rows in both databases, and that the key sees exactly these. */
+  /**
+   * Checks that a key with all rights reads the same visible rows in both databases, and that the key sees exactly these rows.
+   */
   private async checkVisible(moment: string): Promise<void> {
     for (const reads of readsOf(this.key.rights)) {
       const texts = await Promise.all(reads.map((right) => this.wholeTextOf(right, moment)))
@@ -136,7 +138,7 @@ export class Trial {
     }
   }
 
-  /** Reads the rows of a right to read with a whole key. They must be the same on both servers. */
+  /** Reads the rows of a right with a key that has all rights. The rows must be the same on both servers. */
   private async wholeTextOf({ entity, filters, fields }: RandomRight, moment: string): Promise<string> {
     const chosen = fields === null ? [] : [`fields=${['Id', ...fields.map(({ name }) => name)]}`]
     const target = `/${entity.plural}?${[...filters.flatMap(parametersOf), ...chosen].join('&')}`
@@ -150,12 +152,12 @@ export class Trial {
     const draw = new ReadsDraw(this.random, this.rows, seen, this.secrets as Secrets)
     const answers = new Map<PairRequest, PairAnswer>()
     for (let left = this.options.reads; left > 0; left -= AT_ONCE) {
-      // Reads of rows at the same moment are one statement, if they may be.
+      // Concurrent reads of single rows can be combined into one statement.
       const ofRows = seen.length > 0 && this.random.chance(30)
       const requests = Array.from({ length: Math.min(AT_ONCE, left) }, () =>
         ofRows ? draw.row(this.random.pick(seen)) : draw.next(),
       )
-      // Others may have been answered before, or not.
+      // In some runs, other keys have requested the same before.
       if (this.random.chance(30)) await Promise.all(requests.map((request) => this.askOthers(request)))
       const alone = await this.askAtOnce(requests)
       await Promise.all(requests.map((request, index) => this.askTogether(request, alone[index]?.[0] as PairAnswer)))
@@ -168,10 +170,10 @@ export class Trial {
     return answers
   }
 
-  /** Follows the links of a page, and asks again with its tag. */
+  /** Follows the links of a page, and sends the request again with the page's ETag. */
   private async followLinks(request: PairRequest, page: PairAnswer): Promise<void> {
     const tag = page.headers.get('etag')
-    // The tag of a row has its version, which differs.
+    // The ETag of a row contains its version, which differs.
     if (tag?.startsWith('W/') && !request.channel.startsWith('row') && this.random.chance(15))
       await this.compare({ ...request, channel: 'not modified', headers: { ...request.headers, 'if-none-match': tag } })
     let target = linkedTarget(page, 'next')
@@ -182,7 +184,10 @@ export class Trial {
     }
   }
 
-  /** Sends reads with a whole key to a server that has only the properties that the key reads, and compares the answers. */
+  /**
+   * Starts a server that has only the properties that the key reads. A key with all rights must get the same answers from it as
+   * the key gets from the other server.
+   */
   private async compareShadow(seen: readonly Seen[]): Promise<void> {
     const [one] = seen as [Seen]
     const { entity, properties } = one
@@ -200,7 +205,7 @@ export class Trial {
               ? draw.strange(one)
               : draw.next(one)
         if (!OF_ONE_ENTITY.test(request.channel) || hasSymbols(request)) continue
-        // The other key may write everything.
+        // The key with all rights may write everything, so answers with `may` differ.
         if (/[?&]may=/.test(request.target)) continue
         const [[own], whole] = await Promise.all([this.compare(request), shadow.ask(request, `ApiKey ${KEY}`)])
         this.findings.pairs++
@@ -213,7 +218,7 @@ export class Trial {
     }
   }
 
-  /** Follows the change feed while hidden values change, then visible ones, then the rights. */
+  /** Follows the change feed while first hidden values change, then visible values, and then the rights. */
   private async follow(seen: readonly Seen[], secrets: Secrets): Promise<void> {
     const open = seen.filter(({ right, ids }) => !right.view && right.filters.length === 0 && ids.length > 0)
     if (open.length === 0 || this.findings.followed >= (this.options.followsMax ?? 0)) return
@@ -224,7 +229,7 @@ export class Trial {
     const id = this.random.pick(ids)
     const property = properties.find(({ kind, writable }) => writable && kind.name === 'text')
     const shown = property && [{ entity, id, property, value: `seen by ${this.number}` }]
-    // In the end the key reads one row, so it may not follow the feed any more.
+    // With a right to only one row, the key may not follow the feed any more.
     const narrow = { ...this.subject.record, ...recordOf({ rights: [], text: `read ${entity.plural}?Id=${id}` }) }
     const [one, other] = await followBoth(this.sides, entity.plural, `ApiKey ${this.subject.text}`, {
       hide: () => applyHidden(this.left.server.sql, hidden),
@@ -245,7 +250,7 @@ export class Trial {
     await poll
     await this.onBoth(({ server }) => server.replaceKeys([this.subject.record, this.other.record]))
     for (const side of this.sides) side.forgetTags()
-    // On a busy machine a connection may break; then the server has told nothing more.
+    // On a busy machine a connection may break, so that the rest of the stream is missing.
     if (`${one}${other}`.includes(BROKEN)) return
     this.findings.pairs++
     if (one !== other) this.report('followed changes differ', `GET /Changes?after=now&entity=${entity.plural}`, one, other)
@@ -258,7 +263,7 @@ export class Trial {
     return Promise.all(this.sides.flatMap((side) => keys.map((key) => side.ask(request, `ApiKey ${key}`))))
   }
 
-  /** Repeats a request at the same moment as keys with other rights send it, and compares the answers. */
+  /** Repeats a request while keys with other rights send the same request, and compares the answer with the earlier one. */
   private async askTogether(request: PairRequest, alone: PairAnswer): Promise<void> {
     const others = this.askOthers(request)
     const [one] = await this.compare(request)
@@ -278,10 +283,10 @@ export class Trial {
       this.report('the charges differ', showRequest(request), String(one.remaining), String(other.remaining))
   }
 
-  /** Difference of the requests left at the first check: former keys of the name may have been charged unequally. */
+  /** Difference of the remaining requests at the first check: earlier keys with the same name may have been charged unequally. */
   private chargesBefore: number | null = null
 
-  /** Writes hidden cells past the API, differently in the two databases, or in one alone. */
+  /** Writes hidden cells directly, differently in the two databases, or in only one of them. */
   private async writeHidden(secrets: Secrets): Promise<void> {
     for (const side of this.sides) {
       side.forgetTags()
@@ -305,7 +310,7 @@ export class Trial {
     const reads = new ReadsDraw(random, this.rows, seen, secrets)
     const writes = new WritesDraw(random, this.key, secrets, this.rows, reads)
     const oracle = new WriteOracle(this.left.server.sql, this.key, this.entities)
-    // Writes that were sent at once have any order in the feed; so have the rows that a rename changes.
+    // In the feed, concurrent writes can have any order, and so can the rows that a rename changes.
     let isOrdered = !mayRename(this.key, this.entities)
     for (let left = this.options.writes; left > 0; left--) {
       if (random.chance(12)) {
@@ -319,7 +324,10 @@ export class Trial {
     if (random.chance(60)) await this.replayNarrower(writes.replays)
   }
 
-  /** Repeats writes with an `Idempotency-Key` after the key has lost rights to read: stored answers could show too much. */
+  /**
+   * Repeats writes with an `Idempotency-Key` after the key has lost rights to read. The stored answers must not show rows that
+   * the key cannot read now.
+   */
   private async replayNarrower(replays: readonly PairRequest[]): Promise<void> {
     const whole = this.key
     const narrow = narrowerKey(this.random, whole)
@@ -369,13 +377,13 @@ export class Trial {
     }
   }
 
-  /** Sends a request to both servers, compares their answers, and keeps tags and tokens for later requests. */
+  /** Sends a request to both servers, and compares their answers. Stores ETags and tokens for later requests. */
   private async ask(request: PairRequest): Promise<[PairAnswer, PairAnswer]> {
     const [answers] = await this.askAtOnce([request])
     return answers as [PairAnswer, PairAnswer]
   }
 
-  /** As `ask`, for several requests; what they answer is kept in their order. */
+  /** Sends several requests at the same time, each as `ask` does. Stores their ETags and tokens in the order of the requests. */
   private async askAtOnce(requests: readonly PairRequest[]): Promise<[PairAnswer, PairAnswer][]> {
     const answers = await Promise.all(requests.map((request) => this.compare(request)))
     for (const [index, request] of requests.entries())
@@ -388,7 +396,7 @@ export class Trial {
     const askBoth = () => Promise.all([this.left.ask(request, authorization), this.right.ask(request, authorization)])
     let [one, other] = await askBoth()
     if (one.text !== other.text && request.target.startsWith('/Changes')) {
-      // The newest events may not have been there yet on one of the two.
+      // One of the servers may not have had the newest events yet.
       await this.onBoth(({ server }) => untilSettled(server.sql))
       ;[one, other] = await askBoth()
     }

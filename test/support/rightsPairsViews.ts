@@ -1,4 +1,4 @@
-// Named views of the servers of the trials: of some rows and all, of some properties and all.
+// Named views of the servers of the trials: with some rows or all, and with some properties or all.
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { NamedView } from '../../src/model/namedView.ts'
 import { wholeView } from '../../src/model/view.ts'
@@ -7,7 +7,10 @@ import { parseNamedView } from '../../src/rights/namedViews.ts'
 import { entities } from './entities.ts'
 import { addressOf, type Condition, type RandomView } from './rightsPairsRights.ts'
 
-/** Declares a view. Its conditions have no `[]`, because a whole key could not add another `[]` of the same property. */
+/**
+ * Declares a view. Its conditions have no `[]`: a key with all rights reads the same rows by conditions in the query, where
+ * several `[]` of one property would be merged.
+ */
 function viewOf(
   name: string,
   plural: string,

@@ -1,4 +1,4 @@
-// Random writes of a key: mostly of rows that it reaches, with values that its rights admit.
+// Random writes of a key. Most are of rows within the reach of its rights, with values that the rights allow.
 import type { Verb } from '../../src/model/access.ts'
 import { type Entity, isGroup, type Property } from '../../src/model/entity.ts'
 import type { Random } from './random.ts'
@@ -48,7 +48,7 @@ export class WritesDraw {
     return random.chance(25) ? this.once(request) : request
   }
 
-  /** Draws updates of different rows, none of which changes what others copy, so that their order does not matter. */
+  /** Draws updates of different rows. None of them changes a value that other rows copy, so their order does not matter. */
   several(count: number): PairRequest[] {
     const rights = this.key.rights.filter(({ verbs }) => verbs.includes('update'))
     if (rights.length === 0) return []
@@ -63,7 +63,7 @@ export class WritesDraw {
         ({ column, computedFrom }) =>
           copied.has(column) && (computedFrom.includes(property.column) || column === property.column),
       )
-    // What a path of the key leads to decides about other rows.
+    // A value at the end of a path in the key's rights decides about other rows, so it must not change either.
     const ofPaths = this.key.rights.flatMap(({ entity, filters, becomes }) =>
       [...filters, ...(becomes ?? [])].flatMap(({ property }) => (property.related ? endOf(entity, property) : [])),
     )
@@ -86,7 +86,7 @@ export class WritesDraw {
     return verb === 'create' ? this.create(right) : verb === 'update' ? this.update(right) : this.remove(right)
   }
 
-  /** Draws a write of the rows that match filters, or that have the values of one property. */
+  /** Draws a write of all rows that match filters, or of rows that are found by the values of one property. */
   private ofSeveralRows(right: RandomRight): PairRequest {
     if (right.verbs[0] === 'create') return this.upsert(right) ?? this.create(right)
     return this.byFilters(right)
@@ -125,7 +125,10 @@ export class WritesDraw {
     return own.length > 0 || random.chance(20) ? own : [`Id=${drawn()}`]
   }
 
-  /** Draws rows, some of which are stored; null if the key reads no property by which they are found. */
+  /**
+   * Draws a create or update of rows that are found by a property. Some of the rows exist. Null if the key reads no such
+   * property.
+   */
   private upsert(right: RandomRight): PairRequest | null {
     const { random } = this
     const { entity } = right
@@ -138,7 +141,7 @@ export class WritesDraw {
     if (reads.length === 0 && random.chance(90)) return null
     const isSet = (property: Property) => right.fields === null || right.fields.includes(property)
     const tellsApart = known.filter((property) => property.kind.name === 'text' && isSet(property))
-    // New rows have no ids to be found by.
+    // New rows cannot be found by ids, because they have none yet.
     if (updates.length === 0 && tellsApart.length === 0 && random.chance(90)) return null
     const isNewOnly = updates.length === 0 && random.chance(90)
     const match = random.pick(
@@ -154,7 +157,7 @@ export class WritesDraw {
       const by = updates.length > 0 && random.chance(65) ? random.pick(updates) : null
       const reached = by === null ? [] : this.secrets.reached(by).filter((id) => readable.includes(id) && isOfOne(id))
       const id = reached.length > 0 && random.chance(90) ? random.pick(reached) : this.secrets.anyId(random, entity)
-      // The value of a row that the key does not read is as one that no row has.
+      // If a key does not read a row, the row's value counts as one that no row has.
       const isNew = match.kind.name === 'text' && (by === null ? random.chance(75) : reached.length === 0)
       const drawn = isNew ? `new ${++this.fresh}` : matchedOf(id)
       const value = sent.has(drawn) && random.chance(90) ? randomCell(random, match, 60) : drawn
@@ -205,7 +208,7 @@ export class WritesDraw {
     return this.request('delete', 'DELETE', path, this.conditions(path), null)
   }
 
-  /** Returns the request with an `Idempotency-Key`, and keeps it, so that it can be sent again later. */
+  /** Returns the request with an `Idempotency-Key`, and stores it to be repeated later. */
   private once(request: PairRequest): PairRequest {
     const headers = { ...request.headers, 'idempotency-key': `"once ${++this.onces}"` }
     const once = { ...request, headers, channel: `${request.channel}, once` }
@@ -219,10 +222,11 @@ export class WritesDraw {
     return { ...repeated, body: this.random.pick(['{}', repeated.body.replace(/[a-z](?=")/, 'q')]) }
   }
 
-  /** A write to which the key may have no right, with a property that it may not know. */
+  /** Draws a write to which the key may have no right, of a property that the key may not know. */
   private any(): PairRequest {
     const { random } = this
-    // Entities to which it has another right are the likeliest to be confused, and rows that other right reaches.
+    // The server is most likely to confuse entities to which the key has another right, and rows within the reach of this other
+    // right.
     const known = random.chance(75) ? random.pick(this.key.rights) : null
     const entity = known?.entity ?? random.pick(this.entities)
     const own = this.key.rights.filter((one) => one.entity === entity).flatMap(({ verbs }) => verbs)
@@ -257,7 +261,7 @@ export class WritesDraw {
 
   private conditions(path: string | null): Headers {
     const { random } = this
-    // Whether a row has a version must not tell that it is there.
+    // The answer to a condition on the version must not reveal that a hidden row exists.
     const [, plural, id] = path?.split('/') ?? []
     if (
       this.entities.some((entity) => entity.plural === plural && this.secrets.isOneSided(entity, Number(id))) &&
@@ -269,7 +273,9 @@ export class WritesDraw {
     return { [random.chance(60) ? 'if-match' : 'if-none-match']: random.pick([`{tag:${path}}`, `{tag:${path}}`, '*', '"0-0"']) }
   }
 
-  /** Writes a body with these properties, sometimes (`more`, in percent) with another one, in any case of names. */
+  /**
+   * Returns a body with these properties, with names in any case. `more`: chance in percent that it has another property, too.
+   */
   private body(right: RandomRight, chosen: readonly Property[], more = 8): string {
     const { random } = this
     const { entity } = right
@@ -286,7 +292,7 @@ export class WritesDraw {
     return `{${members}}`
   }
 
-  /** Draws a value as JSON, mostly one that the right admits after the write. */
+  /** Draws a value as JSON. Most values match the right after the write. */
   private value(right: RandomRight, property: Property): string {
     const { random } = this
     const after = right.becomes?.filter((one) => one.property === property) ?? []
@@ -319,7 +325,7 @@ export class WritesDraw {
   }
 }
 
-/** Returns a value of the condition. For a condition that excludes or compares by order, any of its values will do. */
+/** Draws a value of the condition. It may not match a condition that excludes its values, or compares by order. */
 function admittedBy(random: Random, { values }: Condition): string | null {
   return random.pick(values) || null
 }
@@ -331,7 +337,7 @@ function jsonOf(property: Property, value: string | null): string {
   return isBare ? typed(property, value) : JSON.stringify(typed(property, value))
 }
 
-/** Draws a dry run of a create, mostly with a name that the key does not know or with a value that no property takes. */
+/** Draws a dry run of a create. Most have a name that the key does not know, or a value that no property accepts. */
 export function dryRunOf(random: Random, { entity }: RandomRight): PairRequest {
   const name = random.pick([...entity.properties.map((one) => one.name), 'Nmae', 'Xqzw', 'id', 'Period', 'Period.Xq'])
   const spelt = random.pick([name, name.toLowerCase(), name.toUpperCase(), name.slice(0, -1)])

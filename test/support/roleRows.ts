@@ -1,4 +1,4 @@
-// Rows of tests in memory, as the rights of persons ask for them.
+// Rows in memory for tests. They answer the questions that the rights of persons depend on.
 import type { Entity } from '../../src/model/entity.ts'
 import type { Filter } from '../../src/model/query.ts'
 import type { RowQuestions } from '../../src/model/rowQuestions.ts'

@@ -37,7 +37,10 @@ export async function listed(server: TestServer, path: string, key = 'name'): Pr
   return body.map((row: Json) => row[key])
 }
 
-/** Renames a company of 1,001 employees, which is a long write; holds its locks until `meanwhile` has ended. */
+/**
+ * Renames a company of 1,001 employees, which is a long write. Locks of its employees delay the rename until `meanwhile` has
+ * ended.
+ */
 export async function heldRename<Renamed>(
   sql: postgres.Sql,
   rename: (id: string) => Promise<Renamed>,
@@ -49,7 +52,7 @@ export async function heldRename<Renamed>(
     await transaction`select from employee where company_id = ${id} for update`
     const renamed = rename(id)
     await meanwhile()
-    // In an object, because a promise would be awaited before the transaction ends.
+    // The promise is returned in an object, because the transaction would otherwise await it before it ends.
     return { renamed }
   })
   return renamed

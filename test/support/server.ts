@@ -45,7 +45,7 @@ export interface TestServer {
   stop(leaveMs?: number): Promise<void>
 }
 
-/** How a server of the tests differs from the default one. */
+/** Options in which a server of the tests differs from the default. */
 export interface ServerOptions {
   environment?: Record<string, string>
   databaseUrl?: string
@@ -105,7 +105,7 @@ function filesFor(config: Config, folder: string): LimiterFiles {
   return new LimiterFiles(folder, config)
 }
 
-/** Replaces the keys in the database. They expire, so that several may have one name. */
+/** Replaces the keys in the database. They get an expiry, so that several keys may have the same name. */
 async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise<void> {
   await sql.begin(async (transaction) => {
     await transaction`update api_key_version set version = version + 1`
@@ -117,8 +117,8 @@ async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise
 }
 
 /**
- * Starts a server in this process, which the caller stops: `useServer` and `startServer` of `start.ts` do so by themselves. A
- * response that does not conform to the OpenAPI document of its key fails.
+ * Starts a server in this process, which the caller must stop; `useServer` and `startServer` of `start.ts` stop it themselves. A
+ * response that does not conform to the OpenAPI document of its key fails the test.
  */
 export async function openServer(options: ServerOptions = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase())
@@ -131,7 +131,7 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
   const tablesOf = (limits: OwnLimits | null) =>
     files.ensure(limits, ({ message }, key) => log.warn('the limits of a key cannot be used', { key, error: message }))
   const tables = tablesOf(null)
-  // Without its database, a server has no rows that cursors could lead to.
+  // A server without its database has no rows, so it needs no secret for cursors.
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
   await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }, []).catch(() => undefined)
   const sql = connect(databaseUrl)
@@ -143,7 +143,7 @@ export async function openServer(options: ServerOptions = {}): Promise<TestServe
   const roles = options.roles === undefined ? null : parseRoles(options.roles, entities)
   let keys = options.keys ?? []
   const takesTokens = config.oidcIssuer !== null
-  /** The document of the key that a request sends; of an unknown key it is the one without a key. */
+  /** Returns the checks for the key of a request. For an unknown key, returns those for requests without a key. */
   const describedFor = (authorization = '') => {
     const id = idOf(authorization.replace(/^ApiKey +/i, ''))
     const key = keys.find((one) => one.id === id)

@@ -6,10 +6,13 @@ import { KEY } from './server.ts'
 
 /** Command that starts a server; with further words it runs a command of the command line. */
 export const MAIN = [process.execPath, '--no-env-file', 'src/main.ts']
-/** Line of a server that has started, with its address. */
+/** Matches the line of a server that has started, and its URL. */
 export const LISTENS = /listens on (https?:\S+?),/
 
-/** The key of the tests, limits that no test reaches, and no slow statements in the log: on a busy machine any may be slow. */
+/**
+ * Settings of all servers: the key of the tests, limits that no test reaches, and no slow statements in the log, because on a
+ * busy machine any statement may be slow.
+ */
 const DEFAULTS = {
   ...{ PORT: '0', WORKERS: '2', LOG_FORMAT: 'pretty', LOG_LEVEL: 'warn', SLOW_STATEMENT_MS: '0', BOOTSTRAP_API_KEY: KEY },
   ...{ RATE_LIMITS: '100000/1s', RATE_LIMITS_ANONYMOUS: '10000/1s', RATE_LIMIT_CLIENTS: '8' },
@@ -24,7 +27,7 @@ export interface ServerProcess {
   ask(method: string, path: string, body?: object, more?: Record<string, string>): Promise<Asked>
 }
 
-/** Servers in processes of their own, which end together: those of `start.ts`, and of programs that are no tests. */
+/** Servers in processes of their own, which end together. `start.ts` uses it for tests; other programs use it themselves. */
 export class ServerProcesses {
   private readonly programs = new Set<RunningProgram>()
   private readonly folders: (() => void)[] = []

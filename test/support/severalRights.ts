@@ -1,4 +1,5 @@
-// Keys with several rights to one verb, as persons have them by their roles, read by the classes that read those of persons.
+// Lets keys have several rights to one verb, as persons have them by their roles. The classes for the rights of persons read
+// these rights.
 import type { GrantedRights } from '../../src/model/access.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
@@ -8,7 +9,7 @@ import { parseRight } from '../../src/rights/grammar.ts'
 import { NarrowRights, RightsReader } from '../../src/rights/reader.ts'
 
 const read = RightsReader.prototype.read
-/** Rights by their text, for each reader: equal texts are the same object. */
+/** Rights by reader and text, so that equal texts give the same object. */
 const kept = new WeakMap<RightsReader, Map<string, GrantedRights>>()
 
 /** Reads rights of which several may be to one verb. @throws RightError */
@@ -20,12 +21,13 @@ export function severalRights(text: string, entities: readonly Entity[]): Grante
   return new NarrowRights(text, rights, null, entities, [])
 }
 
-/** Number of users who allow it and have not ended that. */
+/** Number of calls of `allowSeveralRights` that were not ended yet. */
 let allowing = 0
 
 /**
- * Lets all servers of this process, and checks of answers, read keys that have several rights to one verb. Returns what ends it:
- * other files of the process expect that such keys have no rights. While several allow it at the same time, the last one ends it.
+ * Lets all servers of this process, and checks of answers, accept keys that have several rights to one verb. Returns a function
+ * that ends this, because other files of the process expect such keys to have no rights. If there are several calls, the last one
+ * to end restores the normal behavior.
  */
 export function allowSeveralRights(): () => void {
   allowing++
@@ -42,7 +44,7 @@ export function allowSeveralRights(): () => void {
   }
 }
 
-/** Returns whether two lines begin with one verb and one collection. */
+/** Returns whether two rights have the same verb and the same collection. */
 export function hasSeveral(text: string): boolean {
   const begins = text.split('\n').map((line) => /^\s*\S+\s+\/?[^\s?&]+/.exec(line)?.[0].toLowerCase())
   return new Set(begins).size < begins.length

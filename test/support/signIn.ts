@@ -62,7 +62,7 @@ export async function createPeople(server: TestServer): Promise<void> {
   ])
 }
 
-/** Signs a person in by the form of the provider, from the page's button on. */
+/** Signs a person in: presses the button of the page, and fills in the form of the provider. */
 export async function signIn(page: Page, person: string = ADA.email): Promise<void> {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await fillForm(page, person)

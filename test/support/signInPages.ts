@@ -4,13 +4,13 @@ import type { Page } from 'playwright-core'
 import type { OpenPage, TestBrowser } from './browser.ts'
 import { CLIENT_ID, type Issuer } from './issuer.ts'
 
-/** Settings of a server at whose page the people of this issuer sign in. */
+/** Returns settings of a server whose page /explore lets the people of this issuer sign in. */
 export const signInSettings = ({ settings }: Issuer) => ({ ...settings, OIDC_CLIENT_ID: CLIENT_ID })
 
 /** Options of an issuer that sends people back to such a page, on any port. */
 export const TO_EXPLORE = { redirectUris: ['http://127.0.0.1/explore'] }
 
-/** Opens the page in a new window, and signs in whoever has this `sub` at the issuer. */
+/** Opens /explore in a new window, and signs in the person with this `sub`. */
 export async function openSignedIn(browser: TestBrowser, url: string, subject: string, hash = ''): Promise<OpenPage> {
   const opened = await browser.open(`${url}/explore${hash}`, { locale: 'en-GB' })
   const { page } = opened

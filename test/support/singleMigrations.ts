@@ -5,7 +5,7 @@ import { migrate } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
 import { temporaryFolder } from './process.ts'
 
-/** The migrations of earlier commits, which created what the baseline creates. */
+/** Migrations of earlier commits. Together, they created the same as the baseline. */
 export const SINGLE_MIGRATIONS = [
   ...[
     '0001_company.sql',
@@ -20,7 +20,10 @@ export const SINGLE_MIGRATIONS = [
   '0017_lines_of_row_change.sql',
 ]
 
-/** Makes a database that remembers the first `count` of the single migrations in place of the baseline, and has no later one. */
+/**
+ * Creates a database as an earlier commit left it: instead of the baseline, it records the first `count` single migrations, and
+ * no later migration.
+ */
 export async function createSingleMigrated(count = SINGLE_MIGRATIONS.length): Promise<string> {
   const url = await createDatabase('empty')
   const { path } = temporaryFolder()

@@ -1,4 +1,4 @@
-/** Way to give a process its own mount on this machine; undefined if there is none. */
+/** Command that gives a process its own mounts on this machine; undefined if there is none. */
 const method = [
   ['unshare', '-m'],
   ['unshare', '-Urm'],
@@ -11,8 +11,8 @@ const method = [
 export const canHaveSmallDisk = method !== undefined
 
 /**
- * Returns the command line of a program that sees at `folder` an empty disk of `mebibytes`, in memory, which no other program
- * sees.
+ * Returns the command line of a program that sees an empty disk of `mebibytes` at `folder`. The disk is in memory, and no other
+ * program sees it.
  */
 export function withDisk(folder: string, mebibytes: number, command: readonly string[]): string[] {
   return [...(method ?? []), ...mounting(folder, mebibytes), ...command]

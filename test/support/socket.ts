@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Ends the wait for a server that never closes, so that its test fails by what has come. */
+/** Maximum wait in ms for the server to close the connection. After it, a test fails by the text that has arrived. */
 const NEVER_MS = 60_000
 
 /** Sends raw bytes; returns everything received until the server closes. */

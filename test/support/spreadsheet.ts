@@ -39,7 +39,7 @@ export function cellsOf(row: string): Cell[] {
       date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
       text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
     }
-    // Equal cells beside each other are written once.
+    // Adjacent equal cells are written once, with their number.
     return Array<Cell>(Number(/table:number-columns-repeated="(\d+)"/.exec(attributes)?.[1] ?? 1)).fill(cell)
   })
 }

@@ -1,14 +1,14 @@
-// The two ways to start Roster in a test. `useServer` and `startServer`: in the test's process, over HTTP, with a client that checks
-// each answer; for nearly all tests. `useProcess` and `startProcess`: processes of their own, as an operator starts them; for
-// signals, settings, workers and what outlives a process. With `use`, a server is there for all tests of a file or a `describe`;
-// with `start`, until the end of the test that starts it.
+// Two ways to start Roster in a test. `useServer` and `startServer` run it in the test's process, over HTTP, with a client that
+// checks each answer; most tests use them. `useProcess` and `startProcess` run it in processes of its own, as an operator does:
+// for signals, settings, workers, and data that outlives a process. With `use`, all tests of a file or a `describe` share a
+// server; with `start`, one test has it.
 import { afterAll, beforeAll, onTestFinished } from 'bun:test'
 import type { RunningProgram } from './process.ts'
 import { openServer, type ServerOptions, type TestServer } from './server.ts'
 import { type ServerProcess, ServerProcesses } from './serverProcesses.ts'
 
 type Settings = Record<string, string>
-/** A function runs before the first test, after the `beforeAll`s above. */
+/** A value, or a function that returns it. The function runs before the first test, after earlier `beforeAll`s. */
 type Given<Value> = Value | (() => Value | Promise<Value>)
 
 /** Starts a server in this process for all tests of a file or a `describe`, by default on a database of its own. */
@@ -47,13 +47,16 @@ export function startProcess(settings: Settings = {}, command?: readonly string[
   return ofTest.start(settings, command)
 }
 
-/** As `startProcess`, for a server that does not start: returns without waiting for it. */
+/** As `startProcess`, but returns at once, for a server that does not start. */
 export function launchProcess(settings: Settings = {}, command?: readonly string[]): RunningProgram {
   onTestFinished(() => ofTest.end())
   return ofTest.launch(settings, command)
 }
 
-/** Makes a data folder for the test that calls it, which is deleted with the memory of a server on that port. */
+/**
+ * Creates a data folder for the test that calls it. At the end of the test, the folder is deleted, and the shared memory of a
+ * server on this port.
+ */
 export function dataFolder(port = 0): string {
   onTestFinished(() => ofTest.end())
   return ofTest.dataFolder(port)

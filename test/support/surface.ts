@@ -2,7 +2,7 @@ import type { OpenApi } from '../../src/describe/openApi.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { KindName } from '../../src/model/kinds.ts'
 
-// Targets of requests: the parts that entities and the OpenAPI document describe. New ones are attacked, too.
+// Targets of random requests: what entities and the OpenAPI document describe. So new entities and operations are attacked, too.
 
 export interface AimedField {
   /** Name in parameters, such as `Period.Days`. */
@@ -10,7 +10,7 @@ export interface AimedField {
   readonly kind: KindName
 }
 
-/** Maximum paths that begin with the same reference, so that requests by a collection's own properties are not rare. */
+/** Maximum number of paths that begin with the same reference, so that requests with own properties are not rare. */
 const BEHIND_MAX = 8
 
 type AimedNamed = Pick<Entity['properties'][number], 'name' | 'kind'>
@@ -58,7 +58,7 @@ function namesIn({ paths }: OpenApi, plural: string): ReadonlySet<string> {
   return new Set(parameters.map(({ name }: Json) => name))
 }
 
-/** Properties behind references, by the paths that the document lists. */
+/** Returns the related properties for which the document lists paths. */
 function relatedOf(properties: Entity['properties'], named: ReadonlySet<string>): AimedNamed[] {
   return properties.flatMap(({ name, reference }) => {
     const paths = (reference?.target?.properties ?? []).map((property) => ({

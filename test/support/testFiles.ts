@@ -5,9 +5,9 @@ import { join } from 'node:path'
 const PROCESS_MS_MAX = 1_200_000
 /** Time limit of a test: ten times what the longest ones take on a machine at rest. */
 export const TEST_MS_MAX = 300_000
-/** Maximum files to repeat: if a change breaks a hundred, a repetition says nothing new. */
+/** Maximum number of failed files to repeat: if a change breaks more files, a repetition tells nothing new. */
 const AGAIN_MAX = 20
-/** A value in the name of a test is shortened, as `titled` does: a long one floods the output. */
+/** Maximum length of a test's name. `titled` shortens values in names, because long names flood the output. */
 const NAME_LENGTH_MAX = 200
 /** Processes that the end of a run names. */
 const SLOWEST = 10
@@ -28,7 +28,7 @@ export interface Result {
   readonly failures: number
   /** Lines of failed tests, or other faults. */
   readonly faults: readonly string[]
-  /** Lines that failed in the first run, beside other files, if this is the second one. */
+  /** Lines that failed in the first run, at the same time as other files. Only results of a second run have this member. */
   readonly before?: readonly string[]
 }
 
@@ -47,7 +47,7 @@ interface Run {
 export async function runTestFiles(files: readonly string[], run: Run): Promise<Result[]> {
   const beganMs = performance.now()
   const { root, outputs, options, env, running } = run
-  // Output goes to a file: a process that a test has left would keep a pipe open.
+  // Output goes to a file instead of a pipe: a process that a test has left running would keep the pipe open.
   const outputFile = join(mkdtempSync(join(outputs, 'output-')), 'output')
   const output = openSync(outputFile, 'a')
   const paths = files.map((path) => `./${path}`)
@@ -55,8 +55,8 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
     cwd: root,
     env,
     stdio: ['ignore', output, output],
-    // Runs in a new session, because Linux divides processors among sessions, and the servers of tests have their own. In one
-    // session, a busy machine would leave the tests less than the servers they test.
+    // The process runs in a new session, because Linux divides processor time among sessions, and the servers of tests have their
+    // own sessions. In a single session, a busy machine would give the tests less time than their servers.
     detached: true,
     timeout: PROCESS_MS_MAX,
     killSignal: 'SIGKILL',
@@ -66,17 +66,17 @@ export async function runTestFiles(files: readonly string[], run: Run): Promise<
   running.delete(child)
   closeSync(output)
   const text = readFileSync(outputFile, 'utf8').replace(/^bun test v.*\n/, '')
-  // The sums of one file are replaced by those of all files.
+  // The totals of one file are left out, because `reportOf` prints the totals of all files.
   run.print(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
   const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
   const own = { files, tookMs: performance.now() - beganMs, cpuMs }
   const isPart = options.length > 0
-  // Bun repeats the failed tests after the last file.
+  // Bun repeats the failed tests after the last file, so the repetition is removed.
   const plain = Bun.stripANSI(text)
   const texts = textsOf(plain.replace(/^\d+ tests? failed:$[\s\S]*/m, ''))
   const results = files.map((file) => ({ file, process: own, ...judge(texts.get(file) ?? '', isPart) }))
   const end = child.signalCode ?? child.exitCode ?? 1
-  // A process that crashed prints no totals, and one with an error outside of tests prints the number of errors.
+  // Totals are missing if the process crashed. A number of errors means that an error occurred outside of tests.
   const isExplained = /^Ran \d+ tests? /m.test(plain) && !/^ *\d+ errors?$/m.test(plain)
   if (end === 0 || (isExplained && results.some(({ failures }) => failures > 0))) return results
   const faults = [...(text.match(/^error: .*$/gm) ?? []), `(fail) the process ended with ${end}`]
@@ -89,7 +89,7 @@ function textsOf(text: string): Map<string, string> {
   return new Map(parts.flatMap((part, index) => (index % 2 ? [[part, parts[index + 1] ?? '']] : [])))
 }
 
-/** Reads the result of a file, in which there must be a test. */
+/** Reads the result of a file. A file without a test is a fault, unless only some tests are run. */
 function judge(text: string, isPart: boolean): Pick<Result, 'passes' | 'failures' | 'faults'> {
   const passes = text.match(/^\(pass\) /gm)?.length ?? 0
   const failed =
@@ -99,7 +99,7 @@ function judge(text: string, isPart: boolean): Pick<Result, 'passes' | 'failures
   return { passes, failures: faults.length, faults }
 }
 
-/** A fault for each test whose own name, behind those of its `describe`s, is too long. */
+/** Returns a fault for each test whose own name is too long. Names of its `describe`s do not count. */
 function longNamesIn(text: string): string[] {
   return [...text.matchAll(/^\((?:pass|fail)\) (.*?)(?: \[[\d.]+ms\])?$/gm)].flatMap(([, path = '']) => {
     const name = path.split(' > ').at(-1) as string
@@ -108,8 +108,8 @@ function longNamesIn(text: string): string[] {
 }
 
 /**
- * Runs failed files again, alone; returns all results. Not repeated: a file that hung, one that was the only one, and any if more
- * than `AGAIN_MAX` have failed.
+ * Runs failed files again, without other files at the same time, and returns all results. Exceptions: a file that hung, a file
+ * that was the only one, and all files if more than `AGAIN_MAX` have failed.
  */
 export async function againAlone(
   results: readonly Result[],
@@ -124,7 +124,7 @@ export async function againAlone(
   })
 }
 
-/** Returns the end of a run's output: the slowest processes, failed files, files that passed only alone, and sums. */
+/** Returns the end of a run's output: slowest processes, failed files, files that passed only in the second run, and totals. */
 export function reportOf(results: readonly Result[], tookMs: number): string {
   const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
   const seconds = (ms: number) => (ms / 1_000).toFixed(1)

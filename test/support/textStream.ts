@@ -1,4 +1,4 @@
-// The distinct texts of a column in its order, as a copy reads them.
+// Reads the distinct texts of a column in its order, as a copy of a table does.
 import type postgres from 'postgres'
 import type { ReadOrder } from '../../src/columns/textRanks.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Returns the length of a request target as a URI, in which characters that are not allowed count as their escapes. RFC 3986, 2.
- * That includes an apostrophe in a query string, which URLs and Bun escape.
+ * Returns the length of a request target as a URI. Characters that a URI may not have count as their escapes; in a query string,
+ * this includes an apostrophe, which URLs and Bun escape. RFC 3986, 2.
  */
 export function uriLength(target: string): number {
   let length = 0

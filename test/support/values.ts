@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** Generators of values that a column can hold, also past the service, with many that are next to others. */
+/** Values that a column can hold, including values that only SQL can write. Many of them are next to each other. */
 const values = {
   text: [
     ...['', ' ', 'a', 'A', 'á', 'a\u0301', 'a ', ' a', 'ab', 'a-b', 'b', 'ß', 'ss', 'Zoë', 'zoe', '9', '10', 'null'],
@@ -23,7 +23,7 @@ export function storedValue(kind: 'text' | 'instant', random: Random): string {
 
 interface Operands {
   readonly far: readonly string[]
-  /** Draws a notation of the same value as a printed one, or of the next value; '' if no operand can be near. */
+  /** Draws a notation of the printed value, or of a value next to it; '' if no operand can be near. */
   near(printed: string, random: Random): string
 }
 
@@ -50,7 +50,7 @@ const operands: Record<string, Operands> = {
   },
 }
 
-/** Draws an operand of a filter, not empty: often the value of a row (as PostgreSQL prints it) or next to it, else any. */
+/** Draws an operand of a filter, which is not empty. Often it is near `printed`, the value of a row as PostgreSQL prints it. */
 export function operandNear(kind: string, printed: string | null, random: Random): string {
   const { far, near } = operands[kind] as Operands
   return (printed !== null && random.chance(75) && near(printed, random)) || random.pick(far)
@@ -64,7 +64,7 @@ const ZONES_MINUTES = { Z: 0, '+05:30': 330, '-11:00': -660 }
 
 function instantNear(printed: string, random: Random): string {
   const [, year, rest] = /^(\d{4})(-\d\d-\d\d \d\d:\d\d:\d\d)\+00$/.exec(printed) ?? []
-  // Operands must be within these years.
+  // Operands must be within the years 1 to 9999. A value next to these could be outside.
   if (!year || !rest || year === '0001' || year === '9999') return ''
   const atMs = Date.parse(`${year}${rest.replace(' ', 'T')}Z`)
   const [zone, minutes] = random.pick(Object.entries(ZONES_MINUTES))
@@ -72,7 +72,7 @@ function instantNear(printed: string, random: Random): string {
   return local.slice(0, 19) + random.pick(['', '', '.25']) + zone
 }
 
-/** Draws a decimal near a printed one, in units of a tenth of the column's last place. */
+/** Draws a decimal near a printed one. `tenths` counts tenths of the column's last place. */
 function decimalNear(printed: string, random: Random): string {
   if (printed === 'NaN') return ''
   const tenths = BigInt(printed.replace('.', '')) * 10n + BigInt(random.pick([0, 0, 0, 1, -1, 10, -10]))

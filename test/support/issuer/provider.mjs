@@ -1,19 +1,22 @@
-// An OpenID Connect provider as a process of its own: the library oidc-provider, with people whom tests add. `issuer.ts` starts it.
-// It signs in whoever `login_hint` names, or its form, without a password, so it must listen only on loopback.
+// An OpenID Connect provider in its own process: the library oidc-provider, with people whom tests add. `issuer.ts` starts it.
+// Without a password, it signs in the person that `login_hint` or the form names, so it must listen only on loopback.
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'
 
-/** `port`: 0 for any. `algorithm`: that of the tokens. `redirectUris`: of the one client, which is public and uses PKCE. */
+/**
+ * Settings. `port`: 0 for any port. `algorithm`: algorithm of the tokens. `redirectUris`: URIs of the only client, which is
+ * public and uses PKCE.
+ */
 const { port, algorithm, clientId, redirectUris, audience } = JSON.parse(process.env.ISSUER)
 
 /** Claims and lifetime of the tokens of each person, by `sub`. */
 const people = new Map()
 
-/** What the issuer has granted, by kind and id. It outlives a change of the key. */
+/** Grants and sessions of the provider, by kind and id. They outlive a change of the key. */
 const granted = new Map()
 
-/** Keeps grants and sessions, in the way that the library asks for. */
+/** Stores grants and sessions, with the methods that the library requires. */
 class Grants {
   constructor(kind) {
     this.kind = kind
@@ -55,7 +58,7 @@ function urlOf() {
   return `http://127.0.0.1:${server.address().port}`
 }
 
-/** Makes the provider anew, with a new key: all that was signed before is of an unknown key. */
+/** Replaces the provider by a new one with a new key. The key of earlier tokens is then unknown. */
 function renew() {
   provider = new Provider(urlOf(), {
     clients: [
@@ -134,11 +137,11 @@ function addPerson({ subject, ...person }, response) {
   answer(response, {})
 }
 
-/** Signs in whom `login_hint` or the form names, and grants what the client has asked for. */
+/** Signs in the person that `login_hint` or the form names, and grants what the client requests. */
 async function signIn(request, response) {
   const { params, prompt, session } = await provider.interactionDetails(request, response)
   const form = request.method === 'POST' ? new URLSearchParams(await textOf(request)) : null
-  // Consent is asked for at each sign-in, as of all apps on a person's own machine: whoever has a session gives it.
+  // The library asks for consent at each sign-in, as for all apps on a person's own machine. A person with a session gives it.
   const known = prompt.name === 'consent' ? session?.accountId : undefined
   const accountId = form?.get('person') ?? params.login_hint ?? known
   if (form?.has('cancel')) {
