@@ -1,4 +1,4 @@
-// Finds the rows that the cells of a column name by one of their values: with `--lookup Company=Name`, companies by their names.
+// Finds rows by the values in the cells of a column: `--lookup Company=Name` finds companies by their names.
 import type { Entity, Property } from '../model/entity.ts'
 import { wholeView } from '../model/view.ts'
 import { suggestOrList } from '../parse/nearestProperty.ts'
@@ -20,8 +20,8 @@ import {
 const VALUES_MAX = 100_000
 
 /**
- * A column whose cells name rows by one of their values, such as companies by `Name`. The import sets the reference to the ids of
- * these rows.
+ * A column whose cells identify rows by one of their values, such as companies by `Name`. The import sets the reference to the
+ * ids of these rows.
  */
 export class Lookup {
   /** Ids of the rows by value; null until `read` has read them. */

@@ -20,7 +20,7 @@ export interface Target {
   readonly isDry: boolean
   /**
    * Path of the file, or an id of the run. The Idempotency-Keys are hashes of this text and the number of the request, so that
-   * its rows are created once. Null: the keys are hashes of the rows.
+   * the rows of each request are created once. Null: the keys are hashes of the rows.
    */
   readonly file: string | null
   /** Record of the import, by which it can be undone; null for a dry run, and if no record can be written. */

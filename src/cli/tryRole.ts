@@ -21,7 +21,7 @@ interface Options {
   readonly json?: true
 }
 
-/** Prints which roles a person has, and what her request is answered. @throws CommandError */
+/** Prints which roles a person has, and the answer to her request. @throws CommandError */
 export async function tryAsPerson(config: Config, text: string, options: Options, command: Command): Promise<void> {
   const target = readRequest(text)
   const entities = await loadEntities(config.entitiesDir)

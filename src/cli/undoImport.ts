@@ -25,7 +25,10 @@ const TRIES_MAX = 5
  * deleted separately.
  */
 const REFUSALS_OF_ROWS = [403, 409, 503]
-/** Statuses of a deletion of several rows that is refused for other reasons, as by older servers, which do not support it. */
+/**
+ * Statuses of a deletion of several rows that is refused for other reasons, such as by older servers, which delete only single
+ * rows.
+ */
 const REFUSALS = [400, 404, 405, 412]
 /**
  * Reason why a row stays. Without a version, an undo could overwrite or delete what others have written since it read the row.
