@@ -108,7 +108,7 @@ const CELL_BYTES = 32
 /** Takes the groups out of the copy, if there is memory to hold them. @throws ApiError ServiceUnavailable */
 function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping {
   hold(grouping.bytes)
-  return grouping.leave()
+  return grouping.copyToHeap()
 }
 
 /**
