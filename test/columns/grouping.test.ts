@@ -402,7 +402,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     const text = 'groupBy=Label,day(Day)&sum=Price&minimum=Amount,City&maximum=At&sort=-Sum(Price)'
     const grouping = rows.group(query(text)) as Grouping
     run(grouping.steps())
-    grouping.leave().close()
+    grouping.copyToHeap().close()
     for (let times = 0; times < 3; times++)
       run((rows.group(query('groupBy=day(Day),Label&sum=Price&maximum=Level')) as Grouping).steps())
     const pages: Row[] = []
