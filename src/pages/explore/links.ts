@@ -1,4 +1,5 @@
-// Links to the rows that references name. They lead to the entity or to a view of it, and only to rows that may be read.
+// Links to the rows that references name. A link leads to the entity or to a view of it. A row that the reader may not read gets
+// no link.
 import { useEffect, useState } from 'preact/hooks'
 import { readJson, send } from './api.ts'
 import { knownStore, type Property, type Resource, type Row, valueIn } from './resources.ts'
@@ -14,7 +15,10 @@ export interface Found {
 /** True if the reader finds all rows of the entity in this resource; a view may leave some out. */
 const isWhole = ({ entity, rowsOf, conditions }: Resource) => entity === rowsOf && conditions.length === 0
 
-/** Returns the resources that show rows of an entity, the one with the most rows first: the entity before its views. */
+/**
+ * Returns the resources that show rows of an entity. Resources without conditions come before resources with conditions, and then
+ * the entity before its views.
+ */
 export function resourcesOfRows(entity: string | null): readonly Resource[] {
   const rank = (one: Resource) => (one.conditions.length === 0 ? 0 : 2) + (one.entity === one.rowsOf ? 0 : 1)
   const found = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)
@@ -22,8 +26,8 @@ export function resourcesOfRows(entity: string | null): readonly Resource[] {
 }
 
 /**
- * Returns the row that a reference, or a name copied through the reference, stands for. Null: the property is no reference, has
- * no value, or no resource shows such rows.
+ * Returns the row that a reference names, or from which a name is copied. Null: the property is neither of these or belongs to a
+ * related row, it has no value, or no resource shows such rows.
  */
 export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
@@ -39,8 +43,8 @@ export function referredBy({ properties }: Resource, property: Property, row: Ro
 const nameOf = ({ resource, id }: Pick<Found, 'resource' | 'id'>) => `${resource.plural}/${id}`
 
 /**
- * Hook that returns a function, which tells whether the reader may read a referred row. If a resource may not show all rows of
- * its entity, one request finds out which of the referred rows it shows.
+ * Hook that returns a function that tells whether the reader may read a referred row. For each resource that may not show all
+ * rows of its entity, one request finds out which of the referred rows it shows.
  */
 export function useReadable(resource: Resource, rows: readonly Row[]): (found: Found) => boolean {
   const [readable, setReadable] = useState<ReadonlySet<string>>(new Set())

@@ -1,5 +1,6 @@
-// Pages of a list in the order of a view. Rows without a value come last in both directions, but in a descending list the API
-// puts them first. Such a list is read as two lists: the rows with a value, and then the rows without one.
+// Pages of a list in the order of a view. Rows that have no value to sort by come last on the page, in ascending and in
+// descending order. The API puts them first in descending order. The page then reads two lists: the rows with a value, and after
+// them the rows without one.
 import { type Page, Problem, readPage, readTotal, send } from './api.ts'
 import { findNamed, type Property, type Resource } from './resources.ts'
 import { type Filter, pagePath, printPath, type Shown, type View } from './view.ts'
@@ -11,8 +12,8 @@ const SIZES = { min: 5, max: 50 }
 export const pageSizeOf = ({ size }: Pick<View, 'size'>) => Math.min(SIZES.max, Math.max(SIZES.min, Number(size) || SIZES.max))
 
 /**
- * Returns a view with the order in which the page shows it: the order of the address, or else the latest start first. A resource
- * without a span keeps the API's order, by id.
+ * Returns a view with the order in which the page shows it: the order in the address; without one, the latest start first. A
+ * resource without a span keeps the API's order, by id.
  */
 export function inOrder({ span }: Resource, view: View): View {
   return view.sort.length > 0 || span === null ? view : { ...view, sort: [`-${span.start.name}`] }
@@ -23,8 +24,8 @@ const leavesOutNone = ({ sign, values }: Filter) =>
   sign === '[]' ? !values.includes('') : sign === '!=' ? values[0] === '' : sign !== '=' || values[0] !== ''
 
 /**
- * Returns the property whose rows with a value and rows without one must be read as two lists. Null: one list is enough, because
- * the API puts rows without a value last, or the filters leave them out.
+ * Returns the property by which a list must be read as two lists: the rows with a value of the property, and the rows without
+ * one. Null: one list is enough, because the API puts rows without a value last, or the list has no such rows.
  */
 function splitOf({ properties }: Resource, { sort: [first = ''], filters }: View): Property | null {
   if (!first.startsWith('-')) return null
@@ -40,7 +41,7 @@ export interface ListRequest {
   read(response: Response): Promise<Page>
 }
 
-/** Returns the request for a page of a list. `fields`: properties to read; undefined for those of the row itself. */
+/** Returns the request for a page of a list. `fields`: properties to read; undefined: the properties of the row itself. */
 export function listRequest({ resource, view }: Shown, fields?: string): ListRequest {
   const { plural } = resource
   const split = splitOf(resource, view)
@@ -66,8 +67,8 @@ async function joined(view: View, page: Page, rest: number, pathOf: (number: num
   const isPast = page.rows.length === 0
   const from = isPast ? Math.max(0, (number - 1) * size - page.total) : 0
   const wanted = Math.min(size - page.rows.length, rest - from)
-  // The pages of the second list begin at other rows than those of the whole list. So a page of the whole list may need rows of
-  // two pages of the second list.
+  // The whole list and the list of rows without a value begin their pages at different rows. So a page of the whole list may need
+  // rows of two pages of the second list.
   const first = Math.floor(from / size)
   const numbers = wanted <= 0 ? [] : [first, ...(from - first * size + wanted > size ? [first + 1] : [])]
   const parts = await Promise.all(numbers.map(async (at) => (await readPage(await sendNext(pathOf(at + 1)))).rows))
@@ -88,8 +89,8 @@ async function joined(view: View, page: Page, rest: number, pathOf: (number: num
 const ATTEMPTS_MAX = 3
 
 /**
- * Sends a further request for the same page. If the server asks for a retry later, waits and sends it again: to begin the page
- * again would reach the rate limit again. @throws Problem
+ * Sends a further request for the same page. If the server asks to retry later, waits and sends only this request again: to
+ * repeat all requests of the page would reach the rate limit again. @throws Problem
  */
 async function sendNext(path: string, options?: RequestInit): Promise<Response> {
   for (let attempt = 1; ; attempt++) {

@@ -1,10 +1,10 @@
-// Names of rows for people: the property that names a row, and one more fact that tells rows of one name apart.
+// Names of rows for people: the property that names a row, and one more fact that tells rows with the same name apart.
 import { formatValue } from './format.ts'
 import { findNamed, type Property, type Resource, type Row, valueIn, wordsOf } from './resources.ts'
 
 /** Properties that name a row, the best first. */
 const NAMING = [/^(display|full)name$/i, /^name$/i, /name$/i, /^(title|subject|label)$/i]
-/** Properties that tell rows of one name apart, the best first. */
+/** Properties that tell rows with the same name apart, the best first. */
 const TELLING = [/jobtitle/i, /department/i, /mail/i, /number/i, /location/i, /^(company|manager|employee)$/i]
 
 /** Returns the property that names a row; null if the resource has none. */
@@ -28,7 +28,7 @@ export function nameParts(resource: Resource): readonly Property[] {
 
 /**
  * Returns the name of a row; empty if it has none. A name of several properties is written as `DisplayName` is: `KnownAs`, or
- * else `FirstName`, and then `LastName`.
+ * `FirstName` if there is no `KnownAs`, and then `LastName`.
  */
 export function nameIn(resource: Resource, row: Row): string {
   const parts = nameParts(resource)

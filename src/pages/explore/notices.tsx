@@ -15,7 +15,7 @@ interface Notice {
 /** Maximum messages at a time; a new one replaces the oldest. */
 const NOTICES_MAX = 3
 const SHOWN_MS = 6_000
-/** A message that can be undone stays longer, because the reader has to decide. */
+/** Time that a message with an undo stays, in ms: longer, because the reader has to decide. */
 const UNDO_MS = 15_000
 
 const noticesStore = new Store<readonly Notice[]>([])

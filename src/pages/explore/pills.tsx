@@ -60,7 +60,7 @@ function hueOf(property: string, value: string): string {
   return hue
 }
 
-/** Returns different colours for values that one chart shows. */
+/** Returns a colour for each of the values that one chart shows. The colours differ until all of them are used. */
 export function huesOf(property: string, values: readonly string[]): string[] {
   const shown: string[] = []
   for (const value of values) {

@@ -29,14 +29,14 @@ export interface Chart {
   readonly bars: readonly string[]
   readonly series: readonly string[]
   /**
-   * Colours of the series, as variables of `explore.css`. `barHues`: colours of the bars, if there is one series and the bars are
-   * values with colours; else null.
+   * Colours of the series, as variables of `explore.css`. `barHues`: colours of the bars; null if bars consist of several series,
+   * or if their values have no colours.
    */
   readonly hues: readonly string[]
   readonly barHues: readonly string[] | null
   /** Values by bar, then by series; null for no value. */
   readonly values: readonly (readonly (number | null)[])[]
-  /** Addresses of the rows of a bar, and of each series in it; null if no filters find exactly these rows. */
+  /** Addresses of lists with the rows of a bar, and of each series in it. Null: no address finds exactly these rows. */
   readonly links: readonly BarLinks[]
   /** Index of the bar that adds up all bars which are not shown; -1 if there is none. */
   readonly otherBar: number
@@ -58,15 +58,15 @@ const GROUPS_MAX = 5_000
 const NAMES_MAX = 30
 const SERIES_MAX = 8
 /**
- * Maximum bars of a chart with an empty bar for each period without a group. Without a maximum, one date far from the others
- * would add too many bars.
+ * Maximum bars of a chart that has empty bars for the periods without a group. Above the maximum, the chart leaves out the empty
+ * bars: one date far from all others would add too many.
  */
 const GAPS_MAX = 400
 const OTHERS = 'others'
 
 /**
- * Returns a function that reads the groups of a chart, up to `GROUPS_MAX`, from the response with the first page. `pathOf`:
- * returns the path of a page. `allPath`: path of the summary of all rows together.
+ * Returns a function that reads the groups of a chart, up to `GROUPS_MAX`: first those in the response, then those of further
+ * pages. `pathOf`: returns the path of a page. `allPath`: path of a summary with one group of all rows.
  */
 export function readChart(question: Question, shown: Shown, pathOf: (page: number) => string, allPath: string) {
   const { measure } = question
@@ -85,8 +85,9 @@ export function readChart(question: Question, shown: Shown, pathOf: (page: numbe
 }
 
 /**
- * Arranges groups as bars and series: dates in their order, other values by size. Values beyond the maximum number are summed up
- * as "others", if values add up. `all`: value of all rows together; null if the groups have all rows, or values do not add up.
+ * Arranges groups as bars and series: in the order of dates; without dates, the largest first. If the measure adds up, bars and
+ * series beyond the maximum number are summed up as "others". `all`: the measure of all rows together; null if the groups have
+ * all rows, or if the measure does not add up.
  */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
@@ -128,7 +129,10 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   return { keys, bars: labelled(bars), series: labelled(series), hues, barHues, values, otherBar, endsWithNone }
 }
 
-/** Returns a key that tells groups apart. Labels can be equal: of namesakes, or of no value and the text "no value". */
+/**
+ * Returns a key for the value of a group in a dimension. A label is no key: namesakes have the same label, and so do no value and
+ * the text "no value".
+ */
 function keyIn(group: Row, dimension: Dimension): string {
   if (dimension.unit) return placeOf(group, dimension)
   const id = referenceOf(group, dimension.property)?.id ?? ''
@@ -136,7 +140,8 @@ function keyIn(group: Row, dimension: Dimension): string {
 }
 
 /**
- * Keys of bars and series. `otherBar`, `otherSeries`: index of the bar or series that adds up all others; -1 if there is none.
+ * Keys of bars and series. `otherBar`, `otherSeries`: index of the bar or series that adds up all that are not shown; -1 if there
+ * is none.
  */
 interface Keys {
   readonly bars: readonly string[]
@@ -204,14 +209,18 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
   return [...weights.keys()].sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
 }
 
-/** Returns the first `max` names, and the index of "others", which follows them. The index is -1 if there are no others. */
+/**
+ * Returns the first `max` names and an index. If names are left out and `hasOthers` is true, "others" follows the names, and the
+ * index is its place. In all other cases the index is -1.
+ */
 function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]
   return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]
 }
 
 /**
- * Returns the labels of the periods from the first to the last, also of those without a group. The rows without a date come last.
+ * Returns the labels of the periods from the first to the last. Periods without a group are included, up to `GAPS_MAX` periods.
+ * The label of rows without a date comes last.
  */
 function datesOf(groups: readonly Row[], by: Question['by'], unit: Unit): string[] {
   const values = groups.map((group) => valueIn(group, by.property) as string | null)

@@ -4,8 +4,8 @@ import { Store } from './store.ts'
 
 const NAME = 'roster.zone'
 /**
- * Text that the browser stores in place of the name of the computer's zone, so that a reader who travels sees times in the new
- * zone.
+ * Text that the browser stores if the reader chooses the computer's zone. The name of the zone is not stored: a reader who
+ * travels sees times in the new zone.
  */
 const OWN = 'own'
 

@@ -78,7 +78,8 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
   const { field, text, chosen, take, attributes, collections } = props
   const known = useNameOf(collections, text, chosen)
   const { found, find, close, move } = useSearch(collections, field.targets)
-  // A typed text is no row. Until the reader chooses a row, the field has the text with `?` in front, which cannot be saved.
+  // Text that the reader has typed, without choosing a row yet; null: a row is chosen. The form has the text with `?` in front,
+  // which cannot be saved.
   const typed = text.startsWith('?') ? text.slice(1) : null
   const choose = ({ id, name }: Hit) => {
     close()
@@ -117,8 +118,8 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
         onInput={({ currentTarget: { value } }) => onInput(value)}
         onKeyDown={onKeyDown}
         onClick={() => found === null && find(typed?.trim() ?? '', 0)}
-        // Closes only an open list. To close it also removes a message below the field: a button below the message would then
-        // move away from under a click.
+        // Closes only an open list. If no row was found, a message is below the field instead. To remove it would move the
+        // buttons below it, and a click on one of them would miss.
         onBlur={() => isOpen && close()}
       />
       {isOpen && <Hits id={list} label={field.label} found={found} choose={choose} />}

@@ -12,7 +12,7 @@ import { announce, attemptOf, inWordsOf, isUncertain, problemOf, type Versioned,
 interface Props {
   readonly resource: Resource
   readonly row: Versioned
-  /** Closes the row, which is gone. */
+  /** Called when the row is deleted: closes its panel. */
   removed(): void
 }
 
@@ -89,7 +89,7 @@ function Refused({
 }) {
   const problem = problemOf(error)
   useEffect(() => {
-    // The row has changed since it was shown. It is read again, and the reader has to decide anew.
+    // 412: the row has changed since it was shown. It is read again, and the reader has to decide anew.
     if (problem.status !== 412) return
     close()
     announce('Somebody else has changed this row meanwhile. Look at it again before you delete it.')
@@ -105,7 +105,7 @@ function Refused({
   )
 }
 
-/** Links to the rows that refer to this row, as the API's message counts them: `2 of Employees (CompanyId=1)`. */
+/** Links to the rows that refer to this row, made from the API's message: `2 of Employees (CompanyId=1)`. */
 function References({ message, entity }: Readonly<Record<'message' | 'entity', string>>) {
   const found = [...message.matchAll(/((?:over )?[\d,]+) of (\w+) \((\w+)=(\d+)\)/g)]
   return (

@@ -1,10 +1,11 @@
-// Reads the rights again: they follow from rows, groups and the roles file, which may change while the page is open.
+// Reads the rights again. They can change while the page is open, because they depend on rows, on the person's groups and on the
+// roles file.
 import { send } from './api.ts'
 import { say } from './notices.tsx'
 import { knownStore, type Right, resourcesOf } from './resources.ts'
 import { sessionStore } from './session.ts'
 
-/** Time of the last request for the rights; at first the time at which the page was opened and loaded them. */
+/** Time of the last request for the rights, in ms since the page was opened. The page loads the rights when it is opened. */
 let askedMs = performance.now()
 
 /**

@@ -15,17 +15,24 @@ export interface Property {
   readonly kind: Kind
   /** Values that the document names: all values of a `oneOf`, examples of a text. */
   readonly values: readonly string[]
-  /** Entity to which the ids refer; null if the property is no reference. */
+  /** Entity to whose rows the property refers; null if the property is no reference. */
   readonly references: string | null
-  /** Reference to the row from which the name is copied: `EmployeeId` for `Employee`. Null: the property is no copied name. */
+  /**
+   * Name of the reference to the row from which the value is copied: `Employee` → `EmployeeId`. Null: the property is no copied
+   * name.
+   */
   readonly copiedThrough: string | null
   /**
-   * Reference to the row that has the property: `EmployeeId` for `EmployeeId.Department`. Null: the row itself has the property.
+   * Name of the reference to the row that has the property: `EmployeeId.Department` → `EmployeeId`. Null: the row itself has the
+   * property.
    */
   readonly through: string | null
   /** True if the API can search for parts of the text. */
   readonly hasParts: boolean
-  /** True if the reference leads to a row of its own kind, as to a manager, so that filters can follow the chain. */
+  /**
+   * True if the property refers to rows of the same entity, as the manager of an employee does. Filters can then follow the
+   * chain.
+   */
   readonly hasChain: boolean
   /** True if rows may have no value. */
   readonly isNullable: boolean
@@ -35,11 +42,11 @@ export interface Property {
 export interface Span {
   readonly start: Property
   readonly end: Property
-  /** Words for a row in this time: `Away`, or `Start–End`. */
+  /** Words for a row during this time, such as `Away`; without such words, the labels of both properties: `Start–End`. */
   readonly words: string
 }
 
-/** True for an amount, but not for a number that is a name, such as an id. */
+/** True for an amount; false for a number that identifies a row, such as an id. */
 export const isQuantity = ({ kind, name, references }: Property) =>
   kind === 'decimal' || (kind === 'integer' && name !== 'Id' && references === null)
 
@@ -50,7 +57,8 @@ export interface Resource {
   /** Name of one row, such as `Absence`; of a named view its own name. */
   readonly entity: string
   /**
-   * Entity whose rows the resource shows: `Employee` for a view of employees, else `entity` itself. References have this name.
+   * Entity whose rows the resource shows: `Employee` for a view of employees, otherwise `entity` itself. Properties that refer to
+   * these rows have this name in `references`.
    */
   readonly rowsOf: string
   readonly properties: readonly Property[]
@@ -63,7 +71,7 @@ export interface Resource {
   readonly hasZone: boolean
   /** True if the API has the changes of a row. */
   readonly hasChanges: boolean
-  /** True if the list takes `may`, which finds only the rows that the reader may write in a certain way. */
+  /** True if the list has the parameter `may`, which finds the rows that the reader may update or delete. */
   readonly hasMay: boolean
   /**
    * Conditions of the rows that may be read: a row must match all conditions of one of the lists. Empty: all rows may be read.
@@ -96,7 +104,7 @@ export interface RightFilter {
   readonly property: string
   readonly operator: string
   readonly value?: string | null
-  /** Operands of `[]`. */
+  /** Operands, if the operator is `[]`. */
   readonly values?: readonly (string | null)[]
 }
 
@@ -152,7 +160,7 @@ export function resourcesOf(document: Schema, rights: readonly Right[]): Resourc
       hasZone: summary !== undefined && namesOf(summary).includes('zone'),
       hasChanges: document.paths[`${path}/{id}/Changes`]?.get !== undefined,
       hasMay: parameters.has('may'),
-      // A row may be read if one of the rights admits it.
+      // A row may be read if one right admits it. So a right without filters admits all rows, and no conditions remain.
       conditions: reads.some(({ filters }) => filters.length === 0) ? [] : reads.map(({ filters }) => filters.map(conditionOf)),
     }
   })
@@ -167,7 +175,7 @@ function spanOf(schema: Schema, properties: readonly Property[]): Span | null {
 
 /**
  * Returns the collections in which rows of an entity can be found. If the reader may read all rows of a collection, returns only
- * this collection; else all of them, the entity before its views.
+ * this collection. Otherwise returns all collections, the entity before its views.
  */
 export function collectionsOf(entity: string): readonly Resource[] {
   const all = knownStore.value.resources.filter(({ rowsOf }) => rowsOf === entity)
@@ -270,7 +278,10 @@ export function kindOf({ type, format, enum: values }: Schema): Kind {
 export const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 export const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
 
-/** Returns words for a name, or for an object and its part: `Employee number` for `employeeNumber`, `Period days`. */
+/**
+ * Returns words for a name, or for an object and its part: `employeeNumber` → `Employee number`; `period`, `days` → `Period
+ * days`.
+ */
 export function wordsOf(...names: readonly string[]): string {
   return upperFirst(
     names
@@ -280,13 +291,16 @@ export function wordsOf(...names: readonly string[]): string {
   )
 }
 
-/** Returns the role of a referred row: `Manager` for `Manager id`. */
+/** Returns the role of a referred row, by the label of the reference: `Manager id` → `Manager`. */
 export const roleOf = (label: string) => label.replace(/ id$/, '')
 
-/** Returns the heading under which menus show a property of another row: `Employee` for `Employee: Department`. */
+/**
+ * Returns the heading under which menus show a related property: `Employee: Department` → `Employee`. A property of the row
+ * itself has no heading.
+ */
 export const headingOf = ({ through, label }: Property) => (through === null ? {} : { group: label.replace(/:.*/s, '') })
 
-/** Finds an item by its name, in upper or lower case, as the API does. */
+/** Finds an item by its name. Ignores case, as the API does. */
 export function findNamed<Of extends { readonly name: string }>(all: readonly Of[], name: string): Of | undefined {
   return all.find((one) => one.name.toLowerCase() === name.toLowerCase())
 }

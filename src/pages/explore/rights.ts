@@ -12,12 +12,12 @@ import {
   wordsOf,
 } from './resources.ts'
 
-/** Rows of a resource that mean something to the person. */
+/** Rows of a resource that form one part of the start page, such as the person's own absences. */
 export interface Part {
   readonly resource: Resource
   /** Words for the heading and for links: `My absences`. */
   readonly words: string
-  /** Filters of the list that has these rows and no others. Rows to decide have `may` among the filters. */
+  /** Filters that find exactly these rows. For rows to decide, `may` is one of the filters. */
   readonly filters: readonly Condition[]
   /** Id of the only row; null: there may be several. */
   readonly id: string | null
@@ -42,8 +42,8 @@ export interface Meaning {
 }
 
 /**
- * Rows that a right admits: `record`: the person's own row, or one that her row names; `mine`: rows that refer to her; `team`:
- * rows of her team, department or company; `all`: any other rows.
+ * Rows that a right admits: `record`: the person's own row, or a row to which her row refers; `mine`: rows that refer to her;
+ * `team`: rows of her team, department or company; `all`: rows without such a relation to her.
  */
 type Scope = 'record' | 'mine' | 'team' | 'all'
 
@@ -55,7 +55,8 @@ interface Scoped {
 }
 
 /**
- * A condition of a template whose operand is a property of the person's row: `EmployeeId`, `=`, `Id` for `EmployeeId={me.Id}`.
+ * A condition in the template of a right, whose operand is a property of the person's row: `EmployeeId={me.Id}` → `EmployeeId`,
+ * `=`, `Id`.
  */
 interface OwnCondition {
   readonly name: string
@@ -90,7 +91,7 @@ export function meaningOf(resources: readonly Resource[], rights: readonly Right
 
 const partKey = ({ resource, words }: Part) => `${resource.plural} ${words}`
 
-/** Leaves out a part with the words of an earlier one: a view and its entity can both show the person's row. */
+/** Leaves out parts that have the same words as an earlier part: a view and its entity can both show the person's row. */
 function distinct(parts: readonly Part[]): readonly Part[] {
   return parts.filter(({ words }, place) => parts.findIndex((other) => other.words === words) === place)
 }
@@ -100,7 +101,7 @@ function distinct(parts: readonly Part[]): readonly Part[] {
  */
 function scopeOf(resource: Resource, right: Right): Pick<Scoped, 'scope' | 'words'> {
   const scopes = ownConditions(right).map((condition) => scopeOfCondition(resource, condition))
-  // A right for own rows keeps its scope if it has further conditions.
+  // The scope nearest to the person counts. So a right for her own rows keeps its scope if it has further conditions.
   return ['record', 'mine', 'team'].flatMap((wanted) => scopes.find(({ scope }) => scope === wanted) ?? [])[0] ?? ALL
 }
 
@@ -128,8 +129,8 @@ function scopeOfCondition(resource: Resource, { name, sign, own }: OwnCondition)
 }
 
 /**
- * Returns words for the rows of a resource that the reader may read; empty: all rows. Rights of persons are described by their
- * scope, other rights by their conditions. `print`: returns a condition in words.
+ * Returns words for the rows of a resource that the reader may read; empty: all rows. A right is described by the words of its
+ * scope, and by the conditions that these words do not cover. `print`: returns a condition in words.
  */
 export function admittedInWords(resource: Resource, rights: readonly Right[], print: (condition: Condition) => string): string {
   if (resource.conditions.length === 0) return ''
@@ -161,8 +162,8 @@ function mineOf(resource: Resource, scoped: readonly Scoped[]): Part[] {
     const own = scoped.filter((one) => one.words === words)
     const conditions = commonConditions(own)
     const filters = conditions.filter(({ name }) => isVisible(resource, name))
-    // A filter by a property that the person may not see is left out. If she may read other rows, too, the list would show them,
-    // so there is no such part.
+    // A filter is left out if the person may not see its property. If she may also read rows of others, the list would show
+    // these, too: then the part is left out.
     if (filters.length < conditions.length && own.length < scoped.length) return []
     const id = own[0]?.scope === 'record' ? (filters.find(({ name }) => isId(name))?.values[0] ?? null) : null
     return { resource, words, filters, id }
@@ -182,8 +183,8 @@ function teamOf(resource: Resource, scoped: readonly Scoped[], resources: readon
 }
 
 /**
- * Returns the part with the rows that wait for the person's decision. A right counts as one to decide if it limits the values of
- * a property after the update, and admits rows of other people.
+ * Returns the part with the rows that wait for the person's decision. A right to update is a right to decide if it limits the
+ * values of a property after the update, and admits rows of other people.
  */
 function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
   const ofOthers = updates.filter(({ right, scope }) => right.becomes !== null && (scope === 'team' || scope === 'all'))
@@ -210,8 +211,8 @@ function openValues(deciding: readonly Scoped[], name: string): Condition[] {
 }
 
 /**
- * Returns the filter for all rows except the person's own. Null: no filter finds them, or the rights in `others` admit more than
- * her own rows.
+ * Returns the filter that leaves out the person's own rows, which the rights in `others` admit. Empty: there are no such rights.
+ * Null: no filter leaves out these rows, or the rights in `others` admit further rows.
  */
 function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[] | null {
   if (others.some(({ scope }) => scope !== 'mine')) return null
@@ -225,7 +226,7 @@ function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[]
   return isOne ? [{ ...first, sign: '!=' }] : null
 }
 
-/** Returns the conditions that all of these rights have. If they share none, returns those of the first right. */
+/** Returns the conditions that all of these rights have. If they share none, returns the conditions of the first right. */
 function commonConditions(scoped: readonly Scoped[]): Condition[] {
   const [first = [], ...rest] = scoped.map(({ right }) => right.filters.map(conditionOf))
   const isSame = (one: Condition) => (other: Condition) => JSON.stringify(one) === JSON.stringify(other)
@@ -241,7 +242,8 @@ const isId = (name: string) => name.toLowerCase() === 'id'
 const isVisible = ({ properties }: Resource, name: string) => findNamed(properties, name) !== undefined
 
 /**
- * True if a filter by this path finds the same rows as the right, because the person may read all rows to which the path leads.
+ * True if the person may read all rows to which a path leads. A filter by the path then finds the same rows as a right with this
+ * condition.
  */
 function isReadPath({ properties, related }: Resource, path: string, resources: readonly Resource[]): boolean {
   const reference = findNamed(properties, findNamed(related, path)?.through ?? '')
@@ -249,7 +251,7 @@ function isReadPath({ properties, related }: Resource, path: string, resources: 
   return target?.conditions.length === 0
 }
 
-/** Returns the name of the property that decisions about rows of a resource change; null: there is none. */
+/** Returns the name of the property that a decision sets, such as `Status`. Null: no right of this resource is for decisions. */
 export function stateOf({ plural }: Resource, rights: readonly Right[]): string | null {
   const decisions = rights.filter(({ collection, becomes }) => collection === plural && becomes !== null)
   return decisions[0]?.becomes?.[0]?.property ?? null
@@ -291,8 +293,8 @@ export function mayUndo(rights: readonly Right[], { collection, name, from, to }
 }
 
 /**
- * Returns a function that tells whether a condition admits this value. A condition with any operator but `=`, `[]` and `!=`
- * admits none.
+ * Returns a function that tells whether a condition admits this value. A condition admits no value if its operator is not `=`,
+ * `[]` or `!=`.
  */
 function admits(value: string): (condition: Condition) => boolean {
   return ({ sign, values }) => {

@@ -113,7 +113,7 @@ function Facts({ resource, row }: { readonly resource: Resource; readonly row: R
   )
 }
 
-/** Leaves out a reference if the name that is copied through it is a property, too. */
+/** Leaves out a reference if a name copied through it is shown, too. */
 function withoutNamedIds(properties: readonly Property[]): readonly Property[] {
   return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
 }
@@ -135,7 +135,7 @@ function Referred({ property, found }: { readonly property: Property; readonly f
   )
 }
 
-/** A reference in rows of another resource, or of the same one. */
+/** A reference from the rows of the resource `other`, which may also be the resource of the open row. */
 interface Reference {
   readonly other: Resource
   readonly property: Property
@@ -158,7 +158,7 @@ function referringTo({ rowsOf }: Resource): readonly Reference[] {
 
 type ReferringProps = Readonly<Record<'one' | 'id', string>> & { readonly other: Resource; readonly property: Property }
 
-/** Links to the rows that refer to this one, with their number. */
+/** Link to the rows that refer to this row by one property, with the number of these rows. */
 function Referring({ property: { name, label }, other, one, id }: ReferringProps) {
   const filters = [{ name, sign: '=', values: [id] }]
   const { answer: total } = useAnswer(printPath(other.plural, filters), readTotal, '', 'HEAD')

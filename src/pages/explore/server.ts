@@ -6,11 +6,11 @@ const facts = document.querySelector<HTMLElement>('#explore')?.dataset
 /** Address of the root of the server, by the host name that the browser used. */
 export const ROOT = new URL(facts?.root ?? './', location.href.replace(/[?#].*/s, '')).href
 
-/** Settings by which people sign in; null if they do not sign in at this server. */
+/** Settings for the sign-in of people; null if people cannot sign in at this server. */
 export const SIGN_IN: SignIn | null = JSON.parse(facts?.signIn ?? 'null')
 
 /** Name of the service where people sign in: the host of the issuer. */
 export const ISSUER_NAME = SIGN_IN === null ? '' : new URL(SIGN_IN.issuer).host
 
-/** Address of the script that reads files. */
+/** Address of the script that reads the files of an import. */
 export const READER = ROOT + (facts?.reader ?? '')

@@ -18,11 +18,11 @@ export interface Session {
   readonly id: string
 }
 
-/** A person who has signed in, and what the issuer gave for her. */
+/** A person who has signed in, and the tokens that the issuer gave her. */
 export interface Person {
   readonly issuer: string
   readonly clientId: string
-  /** Differs for each sign-in. */
+  /** Random id of the sign-in. Renewed tokens keep it. */
   readonly signInId: string
   readonly subject: string
   readonly label: string
@@ -45,8 +45,8 @@ interface Sessions {
   /** Why a key or a sign-in was refused, in words of the server or of this page. */
   readonly refusal: string
   /**
-   * Key of a link that was opened in a tab with another session, while the page asks the reader which one to use. Empty: the
-   * link's key cannot be used. Null: the page does not ask.
+   * Key of a link that was opened in this tab, although the tab has another session. The page asks the reader which of the two to
+   * use. Empty: the link's key cannot be used. Null: the page does not ask.
    */
   readonly offered: string | null
   /** True if the person's sign-in has ended, and cannot be renewed: the page stays as it is, and asks to sign in again. */
@@ -57,7 +57,7 @@ let person: Person | null = null
 
 export const sessionStore = new Store<Sessions>({ session: storedSession(), refusal: '', offered: null, isEnded: false })
 
-/** Returns the session that this tab stores: of a person, of its own key, or of the key that this computer keeps. */
+/** Returns the stored session: that of the person or key of this tab; without one, that of the key that this computer keeps. */
 function storedSession(): Session | null {
   person = storedPerson()
   if (person !== null) return sessionOf(person)
@@ -71,7 +71,7 @@ function storedSession(): Session | null {
 export function restoreSession(): void {
   const session = storedSession()
   if (session !== null) sessionStore.set({ ...sessionStore.value, session, isEnded: false })
-  // A page whose sign-in had ended keeps what was typed.
+  // If a sign-in has ended, the page stays as it is, with what was typed.
   else if (!sessionStore.value.isEnded) sessionStore.set({ session: null, refusal: '', offered: null, isEnded: false })
 }
 
@@ -82,9 +82,9 @@ function storedPerson(): Person | null {
     const stored: Person = JSON.parse(text)
     if (stored.issuer === SIGN_IN?.issuer && stored.clientId === SIGN_IN.clientId) return stored
   } catch {
-    // Something else is stored under this name.
+    // The stored text is not JSON.
   }
-  // The server has another issuer now, or none.
+  // The text is not valid, or the person signed in before the server's issuer or client id was changed.
   forgetText('sessionStorage', PERSON)
   return null
 }

@@ -32,7 +32,7 @@ const REQUEST_MS_MAX = 10_000
 /** Time after which an issuer that did not answer is asked again. */
 export const RETRY_MS = 5_000
 /**
- * Maximum time from the renewal of a token to its end. A token with a short life is renewed when a quarter of its life is left.
+ * Time before the end of a token at which it is renewed. A token with a short life is renewed when a quarter of its life is left.
  */
 const RENEW_MS_MAX = 60_000
 /**
@@ -165,7 +165,7 @@ const client = () => ({ client_id: (SIGN_IN as NonNullable<typeof SIGN_IN>).clie
 const options = () => ({
   additionalParameters: { client_id: client().client_id, ...ofResource() },
   signal: AbortSignal.timeout(REQUEST_MS_MAX),
-  // The server gives the page an address of http only if the issuer runs on the same machine.
+  // The server gives the page an `http:` address only if the issuer runs on the same machine.
   [allowInsecureRequests]: true,
 })
 
@@ -225,7 +225,7 @@ function isAway(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return error.status >= 500 || error.status === 429
   const { name, cause } = error as Error
   if (cause instanceof Response) return cause.status >= 500 || cause.status === 429
-  // A TypeError of the browser's `fetch` has no `code`; those of the library have one.
+  // A TypeError of the library has a `code`. A TypeError of the browser's `fetch` has none.
   return name === 'TimeoutError' || (error instanceof TypeError && !('code' in error))
 }
 

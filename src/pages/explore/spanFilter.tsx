@@ -9,7 +9,7 @@ import { type Days, type FoundSpan, firstDayOfWeek, presetsOf } from './spans.ts
 import { changed, type Filter, printPath, printView, type Shown } from './view.ts'
 import { localOf } from './zone.ts'
 
-/** First and last day that can be typed. All years have four digits, also that of the day after the last one. */
+/** First and last day that can be typed. Even the day after the last one has a year of four digits. */
 const YEARS = { min: '1000-01-01', max: '9998-12-31' }
 
 interface FormProps {
@@ -20,7 +20,7 @@ interface FormProps {
   close(): void
 }
 
-/** Form that asks for two days, with buttons for likely pairs. */
+/** Form that asks for two days, with buttons for frequent ranges. */
 export function SpanForm({ span, days, apply, close }: FormProps) {
   const [from, setFrom] = useState(days?.from ?? '')
   const [to, setTo] = useState(days?.to ?? '')

@@ -71,7 +71,8 @@ function limitOf({ start: { kind } }: Span, filter: Condition | undefined, zone:
   const local = kind === 'date' ? instantOf(`${value}T00:00`, 'UTC') && value : localOf(value, zone)?.slice(0, 10)
   if (!local) return null
   const isFirst = kind === 'date' || Date.parse(firstInstant(local, zone)) === Date.parse(value)
-  // A date that `<` or `>` names is left out. The day of an instant is left out only by `<` with the first instant of the day.
+  // `<` and `>` leave out a date that they name. `<` leaves out the day of an instant only if the instant is the first of the
+  // day.
   const isLeftOut = kind === 'date' ? sign === '<' || sign === '>' : isFirst && sign === '<'
   const day = isLeftOut ? addDays(local, sign === '<' ? -1 : 1) : local
   return { day, isWhole: kind === 'date' || (isFirst && (sign === '<' || sign === '>=')), value }

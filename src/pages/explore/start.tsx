@@ -25,7 +25,7 @@ const ROWS_MAX = 10
 const TEAM_ROWS_MAX = 5
 /** Maximum lists of each kind: rows to decide, own rows, and rows of the team. */
 const PARTS_MAX = 2
-/** Maximum requests of the page, besides those for the document and the rights. */
+/** Maximum requests of the page, not counting the requests for the OpenAPI document and the rights. */
 const REQUESTS_MAX = 9
 /** Maximum age of the rights, in ms: when the start page is opened, it reads older rights again. */
 const FRESH_MS = 5_000
@@ -36,7 +36,7 @@ const RECORD_MAX = 12
 
 /**
  * Name of the person in her own row, with the id of her session. The header shows this name once the page knows it, because her
- * sign-in may have first and last name in another order than rows have.
+ * sign-in may write her name differently, such as with the last name first.
  */
 export const ownNameStore = new Store({ sessionId: '', name: '' })
 
@@ -49,7 +49,7 @@ export function Start({ session }: { readonly session: Session }) {
   useFreshness()
   const lists = meaning.mine.filter((part) => part !== record)
   const totals = REQUESTS_MAX - requestsOf({ ...meaning, mine: lists })
-  // A list of own rows has a button for a new row, so other parts have no such button.
+  // A list of the person's own rows has a button for a new row. Other sections then have no second button for this collection.
   const creations = meaning.creations.filter(({ collection }) => !lists.some(({ resource }) => resource.plural === collection))
   return (
     <>
@@ -96,7 +96,10 @@ function useFreshness(): void {
   }, [])
 }
 
-/** Returns the number of requests of all lists. Each list of own rows may also ask for its totals by state. */
+/**
+ * Returns the number of requests for the person's record and for all lists. Each list of own rows may also ask for its totals by
+ * state.
+ */
 function requestsOf({ toDecide, mine, team }: Meaning): number {
   return 1 + Math.min(PARTS_MAX, toDecide.length) + 2 * Math.min(PARTS_MAX, mine.length) + Math.min(PARTS_MAX, team.length)
 }
@@ -112,7 +115,7 @@ interface GreetingProps {
   readonly asked: Asked<Row>
 }
 
-/** Greets the person by the name in her own row, else by that of her sign-in. */
+/** Greets the person by the name in her own row; without this name, by the name of her sign-in. */
 function Greeting({ session: { id, label }, record, asked }: GreetingProps) {
   const isLoading = record !== null && asked.answer === null && asked.problem === null
   const own = record && asked.answer ? nameIn(record.resource, asked.answer) : ''
@@ -162,7 +165,7 @@ function Section({ title, asked, all, empty, actions, children }: SectionProps) 
   )
 }
 
-/** Rows that wait for a decision of the person, those of the next days first. */
+/** Rows that wait for a decision of the person, the earliest date first. */
 function ToDecide({ part, isOfTeam }: { readonly part: Part; readonly isOfTeam: boolean }) {
   const { resource, filters } = part
   const { rights } = knownStore.value
@@ -322,13 +325,13 @@ function Team({ part, isCreatable }: { readonly part: Part; readonly isCreatable
 
 interface OthersProps {
   readonly meaning: Meaning
-  /** Maximum resources whose number of rows is requested. */
+  /** Maximum number of resources for which the number of rows is requested. */
   readonly totals: number
-  /** Parts for which the page has no room. */
+  /** Parts beyond `PARTS_MAX`. The page shows only a link to each. */
   readonly parts: readonly Part[]
 }
 
-/** Everything else that the person may read or create, in the order of the tabs. */
+/** Links to what the sections above do not show: further rows that the person may read or create, in the order of the tabs. */
 function Others({ meaning: { collections, views, creations, mine, toDecide, team }, totals, parts }: OthersProps) {
   const shown = [...collections, ...views]
   const unreadable = unreadableWritables()

@@ -90,7 +90,8 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   const headed = <Of extends Named & { readonly property: Property | null }>(one: Of) =>
     one.property ? { ...one, ...headingOf(one.property) } : one
   const dimensions = dimensionsOf(properties)
-  // A date has five periods, among which other properties would be lost: so each date has its own heading.
+  // The menu has five periods for each date. Each date has its own heading, so that other properties are not lost among the
+  // periods.
   const headedDimension = (one: Dimension) => (one.unit ? { ...one, group: one.property.label } : headed(one))
   const looks = stylesOf(question).map((one) => ({ name: one, words: one === 'line' ? 'a line' : `${one} bars` }))
   const others = dimensions.filter((one) => !isOfOneProperty(one, by))
@@ -130,7 +131,7 @@ function isNamesake(group: Row, groups: readonly Row[], one: Dimension): boolean
   return groups.some((other) => placeOf(other, one) === name && referenceOf(other, one.property)?.id !== id)
 }
 
-/** The value of a group, as in the table of rows. */
+/** The value of a group in one dimension, with the same look as in the table of rows. */
 function Place({ group, dimension }: { readonly group: Row; readonly dimension: Dimension }) {
   const text = placeOf(group, dimension)
   const isPill = hasPills(dimension.property) && Boolean(valueIn(group, dimension.property))

@@ -1,4 +1,4 @@
-// The table of a list: headers that sort, cells that link to other rows, keys that move and open.
+// The table of a list: headers sort, cells link to other rows, keys move the focus and open rows.
 import { useState } from 'preact/hooks'
 import { formatValue } from './format.ts'
 import { type Found, referredBy, useReadable } from './links.ts'
@@ -54,7 +54,7 @@ const OF_ANOTHER_ROW = 'Lists cannot be sorted by properties of other rows.'
 
 type TableProps = Shown & { readonly columns: readonly Property[]; readonly rows: readonly Row[] }
 
-/** A page of rows. Arrow keys move, Enter opens a row. */
+/** A page of rows. Arrow keys move the focus, Enter opens a row. */
 export function Table({ resource, columns, rows, view }: TableProps) {
   const [focused, focus] = useState(0)
   const isReadable = useReadable(resource, rows)
@@ -120,7 +120,7 @@ interface CellProps {
   readonly row: Row
   /** Null if the row is open already; then its id is no link. */
   readonly view: View | null
-  /** Returns whether a row that a reference names may be read; left out: the cell is no link. */
+  /** Returns whether the reader may read the row that a reference names. If it is undefined, references have no links. */
   isReadable?(found: Found): boolean
 }
 

@@ -5,7 +5,7 @@ import type { FormField } from './writable.ts'
 /** Texts of the fields of a form, by the names of their properties. */
 export type Texts = Readonly<Record<string, string>>
 
-/** Inputs of the control in which a field of a form shows its text. */
+/** Inputs of a control that shows and changes the text of a form's field. */
 export interface ControlProps {
   readonly field: FormField
   readonly text: string
@@ -37,7 +37,7 @@ export function textOf({ kind, path }: Pick<FormField, 'kind' | 'path'>, row: Ro
   return kind === 'decimal' ? printDecimal(String(value)) : String(value)
 }
 
-/** Writes a decimal with all its digits and the reader's decimal mark, without zeros at its end. */
+/** Writes a decimal with the reader's decimal mark: not rounded, and without trailing zeros. */
 function printDecimal(text: string): string {
   // JavaScript writes small numbers as 1e-8. The API has at most 8 decimal places.
   const plain = /e/i.test(text) ? Number(text).toFixed(8) : text
@@ -89,9 +89,9 @@ function typedDecimal(text: string): Typed {
 }
 
 /**
- * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. Both
- * comma and point are accepted before decimals, because a keypad may have only one of them. Before exactly three digits, the mark
- * of other languages is refused, because it could separate thousands.
+ * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. Comma
+ * and point are both accepted as the decimal mark, because a keypad may have only one of them. If exactly three digits follow,
+ * only the decimal mark of the reader's language is accepted: the other mark could separate thousands.
  */
 export function numberOf(text: string, [decimal, group]: readonly [string, string] = [DECIMAL_MARK, GROUP_MARK]): string | null {
   const plain = latinDigits(text.trim())

@@ -41,7 +41,10 @@ function whoseOf(resource: Resource, row: Row): string {
 
 const valueBefore = ({ row, property }: Decided) => valueIn(row, property) as string | null
 
-/** Returns whether the reader may set the former value again. The server is asked, because it also knows rights with paths. */
+/**
+ * Returns whether the reader may set the former value again. The server is asked, because the page cannot check conditions on
+ * related rows.
+ */
 async function isReversible(decided: Decided): Promise<boolean> {
   const { resource, property, value, row, now } = decided
   const change = { collection: resource.plural, name: property.name, from: valueBefore(decided) ?? '', to: value }

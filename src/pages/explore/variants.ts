@@ -7,7 +7,10 @@ export interface Variant {
   readonly fields: readonly FormField[]
   /** Values that the right sets. */
   readonly presets: readonly Preset[]
-  /** True if a body must name all fields. With fewer fields, an earlier right would decide about the write. */
+  /**
+   * True if a body must name all fields. The API uses the first right that lets the reader set all properties of the body: with
+   * fewer properties, this could be an earlier right.
+   */
   readonly isWhole: boolean
   /** True if the page knows that the right admits the row; false if only the server can tell. */
   readonly isSure: boolean
@@ -80,7 +83,7 @@ function limited(field: FormField, right: WriteRight): FormField {
   return values === undefined ? field : { ...field, values, isListed: true }
 }
 
-/** Returns the conditions of the rows to which a reference may lead: `ManagerId=1` for `EmployeeId.ManagerId=1`. */
+/** Returns the conditions of a right on the rows to which a reference may lead: `EmployeeId.ManagerId=1` → `ManagerId=1`. */
 function targetsOf({ name }: FormField, { conditions, becomes }: WriteRight): readonly Condition[] {
   const isOf = (condition: Condition) => `${condition.name}.`.toLowerCase().startsWith(`${name}.`.toLowerCase())
   const own = becomes?.filter(isOf) ?? []
@@ -100,7 +103,7 @@ function presetsOf({ conditions }: WriteRight, fields: readonly FormField[], ent
   })
 }
 
-/** Returns the entity to which a property refers, if the reader may read it. */
+/** Returns the entity to which a property refers. Null: the property is no reference, or the reader may not read it. */
 function referenceOf(entity: string, name: string): string | null {
   const properties = collectionsOf(entity).flatMap((collection) => collection.properties)
   return findNamed(properties, name)?.references ?? null

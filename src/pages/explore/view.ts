@@ -1,4 +1,4 @@
-// The state of the page, kept in its address behind `#`: resource, filters, sorts, page, open row, summary.
+// The state of the page, kept in its address after `#`: resource, filters, sorts, page, open row, summary.
 import type { Resource } from './resources.ts'
 import { Store } from './store.ts'
 
@@ -35,7 +35,7 @@ const PLAIN = Object.keys(DEFAULTS) as Plain[]
 /** Names of parameters in the address that differ from the names in `View`. */
 const NAMES: Partial<Record<Plain, string>> = { size: 'PageSize', tab: 'view', groupSort: 'groups' }
 
-/** Everything that the page shows, except the key. */
+/** Everything that determines what the page shows, except the session. */
 export interface View extends Readonly<Record<Plain, string>> {
   readonly resource: string
   readonly filters: readonly Filter[]
@@ -93,7 +93,8 @@ export type Parameters = Readonly<Record<string, string | undefined>>
 function filterPairs({ name, sign, values }: Filter): [string, string][] {
   if (sign.startsWith('[')) return values.map((value) => [name + sign, value])
   const [value = ''] = values
-  // Writes `<` with the operand `=x` in another way, because the API would read `<=` with `x`.
+  // The API would read `<` with the operand `=x` as `<=` with the operand `x`. So two filters replace it: `<=` and `!=`, both
+  // with the operand `=x`.
   if (/^[<>]$/.test(sign) && value.startsWith('='))
     return [...filterPairs({ name, sign: `${sign}=`, values }), [name, `!=${value}`]]
   return [[name, sign === '=' && !/^[=<>]|^!=/.test(value) ? value : sign + value]]
@@ -109,7 +110,7 @@ export function printPath(path: string, filters: readonly Filter[], parameters: 
 }
 
 /**
- * Returns the path of the page of a list that a view shows. `fields`: properties to read; undefined for those of the row itself.
+ * Returns the path of the list page that a view shows. `fields`: properties to read; undefined: the properties of the row itself.
  */
 export function pagePath(plural: string, { filters, sort, size, page, cursor }: View, fields?: string): string {
   const place = { PageSize: size, page, cursor: cursor || undefined }
@@ -144,7 +145,7 @@ export function changed(view: View, parts: Partial<View>): View {
 /** Shows the view with some parts changed; the browser's Back returns to the view before. */
 export const change = (view: View, parts: Partial<View>) => go(changed(view, parts))
 
-/** Shows another view. `isStep`: the browser's Back returns to the current one. */
+/** Shows another view. `isStep`: the browser's Back returns to the current view. */
 export function go(view: View, isStep = true): void {
   const hash = printView(view)
   if (isStep) history.pushState(null, '', hash)

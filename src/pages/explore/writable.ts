@@ -27,15 +27,15 @@ export interface FormField {
   readonly values: readonly string[]
   /** True if the property can have only these values. */
   readonly isListed: boolean
-  /** Maximum characters; null: the document says none. */
+  /** Maximum number of characters; null: the document names no maximum. */
   readonly lengthMax: number | null
   /** True for a number that may be less than 0. */
   readonly isSigned: boolean
   readonly isNullable: boolean
   readonly isRequired: boolean
-  /** True if the property is the end of a span that another property begins, and begins no other span itself. */
+  /** True if the property ends a span, and begins none. */
   readonly isEnd: boolean
-  /** Entity to which the ids refer; null if the property is no reference. */
+  /** Entity to whose rows the field refers; null if the property is no reference. */
   readonly references: string | null
   /** Conditions that a right sets for the row to which this field refers. */
   readonly targets: readonly Condition[]
@@ -77,7 +77,7 @@ export function writableOf({ plural }: Pick<Resource, 'plural'>): Writable | und
   return writables().find((one) => one.plural === plural)
 }
 
-/** Returns collections in which the reader may create rows, and may read none. */
+/** Returns collections in which the reader may create rows, but may not read any. */
 export function unreadableWritables(): readonly Writable[] {
   const { resources } = knownStore.value
   return writables().filter(({ plural, creates }) => creates.length > 0 && !resources.some((one) => one.plural === plural))
@@ -106,7 +106,10 @@ function writeRightOf({ properties, filters, becomes }: Right): WriteRight {
   return { properties, conditions: filters.map(conditionOf), becomes: becomes?.map(conditionOf) ?? null }
 }
 
-/** Returns the name of a collection's entity: the name of the schema of its rows, or else of the answer to a create. */
+/**
+ * Returns the name of a collection's entity. It is the name of the schema of a row; without one, it comes from the schema of the
+ * response to a create.
+ */
 function entityOf(document: Schema, plural: string): string {
   const operations = [document.paths[`/${plural}/{id}`]?.get, document.paths[`/${plural}`]?.post]
   for (const operation of operations) {
@@ -163,7 +166,7 @@ export function maySet({ properties }: WriteRight, { name }: Pick<FormField, 'na
   return properties === null || properties.some((one) => isWithin(name, one))
 }
 
-/** True for a name itself, and for a part of the object of that name: `Period.Days` within `Period`. */
+/** True if `name` is `whole`, or a part of this object: `Period.Days` is within `Period`. */
 function isWithin(name: string, whole: string): boolean {
   return `${name}.`.toLowerCase().startsWith(`${whole}.`.toLowerCase())
 }

@@ -1,6 +1,6 @@
 // Wall-clock times of a time zone: from instants and back, also in the hours when clocks change.
 
-/** Formatters by time zone. Each writes Latin digits of the ISO calendar, whatever the reader's language is. */
+/** Formatters by time zone. They write dates of the ISO calendar in Latin digits, whatever the reader's language is. */
 const formatters = new Map<string, Intl.DateTimeFormat>()
 const DAY_MS = 86_400_000
 /** Instants such as `2026-01-31T09:00:00.5Z`, of the years that a browser's fields accept. */
@@ -20,15 +20,15 @@ export function localOf(instant: string, zone: string): string | null {
 }
 
 /**
- * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. A time that clocks
- * skip is moved later by as much as they skip. A time that clocks repeat means the first of its instants, or `before` if this is
- * one of them. `before`: the instant that the field had. Null: the text is no time.
+ * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. If clocks skip the
+ * time, it is moved later by as much as they skip. If clocks repeat the time, returns the first of its two instants, or `before`
+ * if `before` is one of them. `before`: the instant that the field had. Null: the text is no time.
  */
 export function instantOf(local: string, zone: string, before = ''): string | null {
   const [, fraction = ''] = LOCAL.exec(local) ?? []
   const whole = local.slice(0, local.length - fraction.length)
   const wall = Date.parse(`${whole}Z`)
-  // Browsers read 30 February as 2 March.
+  // Browsers parse 30 February as 2 March.
   if (!LOCAL.test(local) || Number.isNaN(wall) || !printMs(wall).startsWith(whole)) return null
   if (before !== '' && localOf(before, zone) === printMs(wall) + fraction) return before
   // Clocks change by a day at most, and not twice in two days. So the offset is that of one day before, or of one day after.
