@@ -14,7 +14,7 @@ export interface Ids {
 export interface GeneratorInput extends ValueSource {
   /** Ids in the referenced tables, by table name; null: the table has no rows. */
   readonly ids: ReadonlyMap<string, Ids | null>
-  /** Number of the row before the first generated one. */
+  /** Last id of the table before generated rows were added; 0 if it had no rows. The first generated row has the next number. */
   readonly base: number
   /**
    * Ids of the rows of this entity that were generated so far, to which later rows can refer. Null: there are none, or the entity
@@ -26,7 +26,9 @@ export interface GeneratorInput extends ValueSource {
 /** Number of rows that refer to the same row of their own entity, such as the employees of a manager. */
 const ROWS_PER_PARENT = 8
 
-/** Returns the number of rows that the next insert can add after `made` rows, if each row refers to one of an earlier insert. */
+/**
+ * Returns the maximum number of rows of the next insert after `made` rows, if each row must refer to a row of an earlier insert.
+ */
 export function nextOwn(made: number): number {
   return (ROWS_PER_PARENT - 1) * made + 1
 }

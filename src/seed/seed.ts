@@ -1,4 +1,5 @@
-// Generated rows of all entities: divides the rows among them, and inserts them in pieces, referenced entities first.
+// Generated rows of all entities: divides the rows among the entities, and inserts them in several transactions, referenced
+// entities first.
 import type postgres from 'postgres'
 import { Refused } from '../errors.ts'
 import { referredFirst } from '../model/copies.ts'
@@ -6,7 +7,10 @@ import type { Entity } from '../model/entity.ts'
 import { compileSeed, type GeneratorInput, type Ids, nextOwn, rowsMax } from './insertRows.ts'
 import { type DayRange, rangesOf } from './values.ts'
 
-/** Rows per transaction: so few that other writers, and the change feed, do not have to wait for all rows. */
+/**
+ * Maximum rows of a transaction. Other writers and the change feed wait for the end of a transaction, not until all rows are
+ * inserted.
+ */
 const PIECE_ROWS = 10_000
 
 export interface Seeding {

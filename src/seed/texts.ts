@@ -69,7 +69,7 @@ export function textOf(entity: Entity, property: Property, randomOf: (property: 
   const { text, nulls } = paired(entity, property, random, randomOf) ?? generated(property, random, entity)
   const lengthMax = integer(property.kind.lengthMax ?? 100)
   if (property.unique === null) return random.orNull(sql`rtrim(left(${text}, ${lengthMax}))`, property.kind.nullable ? nulls : 0)
-  // The row number makes the text unique; the rest is cut to fit.
+  // The row number makes the text unique. The text before the number is cut to fit.
   return sql`ltrim(left(${text}, greatest(0, ${lengthMax} - length(made.n::text) - 1)) || ' ' || made.n)`
 }
 

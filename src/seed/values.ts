@@ -54,7 +54,7 @@ export function compileValue(source: ValueSource, property: Property): Sql {
   const random = randomOf(source, property)
   const value = makers[kind.name](property, random, source)
   if (unique !== null) return kind.nullable ? sql`case when made.n <= ${integer(uniquesMax(property))} then ${value} end` : value
-  // Texts get nulls by another rule, which depends on the column name.
+  // `textOf` has already made texts null in some rows, by the column name.
   if (!kind.nullable || kind.isFreeText) return value
   return random.orNull(value, /_end$/.test(column) ? 14 : FEW_NULLS)
 }

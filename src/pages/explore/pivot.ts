@@ -210,8 +210,8 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
 }
 
 /**
- * Returns the first `max` names and an index. If names are left out and `hasOthers` is true, "others" follows the names, and the
- * index is its place. In all other cases the index is -1.
+ * Returns the first `max` names. If names are left out and `hasOthers` is true, "others" follows. The number is the index of
+ * "others"; -1 if it does not follow.
  */
 function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]
