@@ -1,4 +1,4 @@
-// What the OpenAPI document of a key shows of each entity.
+// Parts of each entity that the OpenAPI document of a key shows.
 import type { Access } from '../model/access.ts'
 import type { Collection } from '../model/namedView.ts'
 import { type View, viewOf } from '../model/view.ts'

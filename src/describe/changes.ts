@@ -78,7 +78,10 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
 
 const changeOf = ({ name }: Entity) => `${name}Change`
 
-/** Schemas of changes by entity. The entity's name tells the schemas apart: a row of one entity may fit the schema of another. */
+/**
+ * Schema of a change of any entity. The name of the entity tells which schema counts, because a row of one entity may also fit
+ * the schema of another.
+ */
 function changeOfAny(entities: readonly Entity[]): Schema {
   const mapping = Object.fromEntries(entities.map((entity) => [entity.plural, `#/components/schemas/${changeOf(entity)}`]))
   const alternatives = entities.map((entity) => schemaRef(changeOf(entity)))

@@ -1,4 +1,4 @@
-// Components of the OpenAPI document: those that its paths refer to.
+// Selects the components of the OpenAPI document to which its paths refer.
 import type { Part } from './schema.ts'
 
 /** Sections of `components` with their named parts. */

@@ -54,7 +54,8 @@ export const errorSchemas = {
 }
 
 /**
- * Returns examples of the errors that the operations may answer. An example that contains one of the `hidden` names has no value.
+ * Returns examples of the errors that the operations may answer. If the body of an error contains one of the `hidden` names, its
+ * example has a summary only.
  */
 export function errorExampleValues(
   operations: readonly Operation[],
@@ -78,7 +79,8 @@ const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   405: { Allow: 'Allow' },
   409: { 'Retry-After': 'RetryAfterIfAny' },
   412: { ETag: 'VersionNow' },
-  // The header `RetryAfter` has the same value, and is described in words: generated Go would have the name twice.
+  // The response also has the header `RetryAfter` with the same value. Only a description names it: generated Go would have the
+  // name twice.
   429: { 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfterIfAny' },
 }
@@ -98,7 +100,7 @@ export class ErrorAnswers {
     const answer = answerOf(status, codes, isUnlimited)
     const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`
     for (let number = 1; ; number++) {
-      // `BadRequest2` if `BadRequest` is another response.
+      // `BadRequest2` if `BadRequest` is the name of a different response.
       const name = number === 1 ? wanted : wanted + number
       this.components[name] ??= answer
       if (Bun.deepEquals(this.components[name], answer)) return refTo('responses', name)

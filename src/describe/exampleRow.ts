@@ -54,7 +54,7 @@ function exampleText(property: Property): string {
   return property.examples[0] ?? text.slice(0, property.kind.lengthMax)
 }
 
-/** Returns the number of the property's range that is nearest to `number`. */
+/** Returns the number in the property's range that is nearest to `number`. */
 function inRange({ kind: { range } }: Property, number: number): number {
   return range ? Math.min(Math.max(number, range.min), range.max) : number
 }

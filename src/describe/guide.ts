@@ -29,7 +29,10 @@ Each resource below begins with examples of its filters and sorts. Each [error](
 \`Reference\` leads.`
 }
 
-/** Returns a table that translates filters and paging of other APIs into those of this one, with properties of the entities. */
+/**
+ * Returns a table that translates filters and paging of other APIs into parameters of this API, with properties of the entities
+ * as examples.
+ */
 function otherApis(entities: readonly Entity[]): string {
   const others = entities.flatMap(({ properties, id }) => properties.filter((property) => property !== id))
   const text = others.find(({ kind }) => kind.isFreeText)?.name ?? 'Name'
@@ -81,7 +84,7 @@ ${rows.join('\n')}
 ${describePaths(view)}`.trim()
 }
 
-/** Returns example queries, one for each kind of property that the entity has; the last one sorts. */
+/** Returns example queries: filters for each kind of property that the entity has, and at the end a sort. */
 export function exampleQueries({ properties, id }: Entity): ExampleQuery[] {
   const others = properties.filter((property) => property !== id)
   const isName = ({ name }: Property) => name.endsWith('Name')
@@ -93,7 +96,10 @@ export function exampleQueries({ properties, id }: Entity): ExampleQuery[] {
   return [...(filters.length > 0 ? filters : [{ query: `${id.name}=1`, meaning: `${id.name} is 1` }]), sortOf(others, id)]
 }
 
-/** Returns a key to group properties by: properties with the same key have the same filters, so only one of them is shown. */
+/**
+ * Returns a text to group properties by. Properties with the same text have the same filters, so the examples show only one of
+ * them.
+ */
 function likenessOf({ kind, examples, reference }: Property): string {
   return `${kind.name} ${examples.length > 0} ${reference !== null}`
 }
@@ -132,7 +138,7 @@ const filtersByKind: Readonly<Record<KindName, (name: string) => ExampleQuery[]>
   },
 }
 
-/** Returns a query that sorts by a date, the latest first; by another property if the entity has no date. */
+/** Returns a query that sorts by a date, the latest first. If the entity has no date, the query sorts by the first property. */
 function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
   const latest = properties.find(({ kind }) => kind.moment !== null)
   const first = properties.find((property) => property !== latest) ?? id

@@ -5,7 +5,7 @@ import { oneOf, type Part, refTo } from './schema.ts'
 
 /** Returns a header that a response may lack. */
 const sometimes = (description: string, value: Part): Part => ({ description, ...value })
-/** Returns a header that each of its responses has. */
+/** Returns a header that a response always has. */
 const always = (description: string, value: Part): Part => ({ required: true, description, ...value })
 const text = (pattern: string, example?: string) => ({ schema: Type.String({ pattern }), example })
 const from = (minimum: number, example: number) => ({ schema: Type.Integer({ minimum }), example })
@@ -18,8 +18,8 @@ const WAIT = 'Seconds to wait before a retry'
 const OF_ONE = 'where several were created, there is none'
 
 /**
- * Returns the schemas of response headers. `limits`: limits of a key without its own. `takesTokens`: true if persons can send
- * tokens.
+ * Returns the schemas of response headers. `limits`: limits of a key that has no limits of its own. `takesTokens`: true if
+ * persons can send tokens.
  */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string, takesTokens: boolean): Record<string, Part> {
   const links = text(

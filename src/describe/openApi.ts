@@ -33,7 +33,7 @@ import { groupSchema, summaryParameters } from './summary.ts'
 export interface ServerFacts {
   /** URL of the server without a slash at its end. */
   readonly baseUrl: string
-  /** Limits of a key without its own, and of requests without a key. */
+  /** Limits of a key that has no limits of its own. `anonymousLimits`: limits of requests without a key. */
   readonly limits: readonly Rule[]
   readonly anonymousLimits: readonly Rule[]
   /** Limits of a person; undefined or null: the server takes no tokens of persons. */

@@ -85,7 +85,7 @@ const WITH_BODY = [
   'Conflict',
 ] as const
 
-/** Errors of several rows in one request. D59 */
+/** Errors of creating several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 /** Errors of writes whose rows are found by a property. D115 */
 const OF_MATCH = ['InvalidMatch', 'AlreadyExists', 'ReferenceNotFound'] as const

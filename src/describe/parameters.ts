@@ -14,7 +14,7 @@ import { exampleOf } from './exampleRow.ts'
 import { inWords, listedPaths } from './related.ts'
 import { oneOf, type Part, parameterRefs, type Schema, schemaRef, someOf } from './schema.ts'
 
-/** Pattern of the keys that `parse/headers.ts` accepts. */
+/** Pattern of the values of `Idempotency-Key` that `parse/headers.ts` accepts. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
 
 /** Pattern of `*`, or of a list of entity tags. RFC 9110, 13.1.1 */
@@ -168,7 +168,7 @@ export function bracketRefs(view: View): Part[] {
 }
 
 /**
- * Returns parameters by their names in `components`. These names have no brackets, which `components` does not allow:
+ * Returns parameters by their names in `components`, which may not contain brackets: `EmployeeId.Department[begins]` →
  * `Absence.EmployeeId.Department-begins`.
  */
 function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<string, Part>> {
@@ -178,7 +178,7 @@ function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<strin
 
 /**
  * Returns the parameters of a write of all rows that match filters. `dryRun` is only described in words, as for a POST: its
- * answer has another form, and generated clients decode one form. D113
+ * response has a schema of its own, and generated clients decode only one schema. D113
  */
 export function filteredWriteParameters(view: View): Part[] {
   const names = [...Object.keys(pathParameters(view)), mayName(view), 'RowsIfMatch', 'IdempotencyKey']

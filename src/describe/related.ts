@@ -55,7 +55,7 @@ export function describePaths(view: View): string {
   ].join(' ')
 }
 
-/** Returns the first property of an entity that is a text, or else its id. */
+/** Returns the first property of an entity that is a text; if there is none, the id. */
 function exampleIn({ properties, id }: View): Property[] {
   return [properties.find((property) => property !== id && property.kind.isFreeText) ?? id]
 }

@@ -88,7 +88,10 @@ function relatedValue(property: Property): Schema {
   })
 }
 
-/** Returns the description of a property. `through`: reference along which it is copied; undefined if it is not copied. */
+/**
+ * Returns the description of a property. `through`: reference to the row from which the property is copied; undefined if it is
+ * not copied.
+ */
 function describeProperty(property: Property, entity: Entity, through: Property | undefined): string {
   if (property === entity.id) return 'Made by the server.'
   if (property.reference) return `The id of ${withArticle(property.reference.entity)}.`
@@ -114,8 +117,8 @@ interface Bodies {
 }
 
 /**
- * Returns the schemas of the request bodies that the key may send. A create has a schema of its own, unless that of an update is
- * equal.
+ * Returns the schemas of the request bodies that the key may send. A create has a schema of its own only if it differs from the
+ * schema of an update.
  */
 export function bodiesOf({ whole, create, update }: Access): Bodies {
   const names: { PATCH?: string; PUT?: string; POST?: string } = {}
@@ -135,7 +138,7 @@ export function bodiesOf({ whole, create, update }: Access): Bodies {
   return { names, schemas }
 }
 
-/** Returns whether a body must have the property: the right lets the key set it, but does not set the property itself. */
+/** Returns whether a body must have the property: the right lets the key set the property, and has no preset for it. */
 function isNeeded(property: Property, { settable, presets }: CreateRight): boolean {
   return settable.has(property) && !presets.has(property)
 }

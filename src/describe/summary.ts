@@ -46,7 +46,7 @@ const ZONE = inQuery(
   'Europe/Amsterdam',
 )
 
-/** Returns the aggregates that the entity's properties support, each with these properties. */
+/** Returns the aggregates that the entity's properties support, each with the properties that support it. */
 function aggregatesOf(view: View): [Aggregate, Property[]][] {
   return AGGREGATES.map((aggregate): [Aggregate, Property[]] => [
     aggregate,
