@@ -105,7 +105,7 @@ function limitHeaders(limits: readonly Rule[]): Record<string, Part> {
   }
 }
 
-/** Returns the headers of a response. `own`: names of schemas by header, for headers in addition to those of every response. */
+/** Returns the headers of a response. `own`: headers that not every response has, with the names of their schemas. */
 export function headersOf(own: Readonly<Record<string, string>>, isUnlimited: boolean): Record<string, Part> {
   const names = ['X-Request-Id', 'X-Content-Type-Options', ...(isUnlimited ? [] : LIMITS), 'Cache-Control']
   const all = [...names.map((name) => [name, name] as const), ...Object.entries(own)]

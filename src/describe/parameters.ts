@@ -178,7 +178,7 @@ function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<strin
 
 /**
  * Returns the parameters of a write of all rows that match filters. `dryRun` is only described in words, as for a POST: its
- * response has a schema of its own, and generated clients decode only one schema. D113
+ * response has a different schema, and generated clients decode only one. D113
  */
 export function filteredWriteParameters(view: View): Part[] {
   const names = [...Object.keys(pathParameters(view)), mayName(view), 'RowsIfMatch', 'IdempotencyKey']

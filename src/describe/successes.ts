@@ -113,7 +113,7 @@ function contentOf(page: PageName): Part {
 
 const text = Type.String()
 const uri = Type.String({ format: 'uri' })
-/** Schema of an object of any form. TypeBox's own schema would have an empty list of properties. */
+/** Schema of an object of any form. `Type.Object` would add an empty list of properties. */
 const object = Type.Unsafe<object>({ type: 'object' })
 
 const errorKind = {

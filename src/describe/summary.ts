@@ -12,7 +12,7 @@ import { listedPaths } from './related.ts'
 import { answeredValue, objectOf, rowSchema } from './rows.ts'
 import { objectSchema, oneOf, optionalObject, orNull, type Part, parameterRefs, type Schema, someOf } from './schema.ts'
 
-/** Returns the parameters of a summary: filters, keys, aggregates, sort, paging. D76 */
+/** Returns the parameters of a summary: filters, group keys, aggregates, sort, paging. D76 */
 export function summaryParameters(entity: View): Part[] {
   const { properties } = entity
   return [
@@ -66,7 +66,7 @@ const MEANINGS: Readonly<Record<Aggregate, string>> = {
   maximum: 'Properties of which the greatest value is taken.',
 }
 
-/** Returns the schema of a group: its keys, its count, and its aggregates, which are null if no row has a value. */
+/** Returns the schema of a group: its group keys, its count, and its aggregates, which are null if no row has a value. */
 export function groupSchema(entity: View): Schema {
   const { properties } = rowSchema(entity)
   const aggregates = aggregatesOf(entity).map(([aggregate, taken]) => [aggregate, aggregatedSchema(entity, aggregate, taken)])

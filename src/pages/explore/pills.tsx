@@ -60,7 +60,7 @@ function hueOf(property: string, value: string): string {
   return hue
 }
 
-/** Returns a colour for each of the values that one chart shows. The colours differ until all of them are used. */
+/** Returns a colour for each of the values that one chart shows. Two values have the same colour only if all colours are used. */
 export function huesOf(property: string, values: readonly string[]): string[] {
   const shown: string[] = []
   for (const value of values) {
@@ -71,8 +71,8 @@ export function huesOf(property: string, values: readonly string[]): string[] {
 }
 
 /**
- * Returns all colours in the order in which they suit a value. First comes the colour of a state's meaning; for any other value,
- * one that its letters determine.
+ * Returns all colours in the order in which they suit a value. For a state, the colour of its meaning comes first. The letters of
+ * the value determine with which of `HUES` the other colours begin.
  */
 function wantedHues(value: string): string[] {
   let hash = 0

@@ -123,8 +123,8 @@ function NewRow({ resource, view }: Shown) {
 }
 
 /**
- * Returns the request for the shown page, its path for curl, and the paths of the downloads of all rows or groups, for programs
- * and for Excel.
+ * Returns the request for the shown page, and its path for curl. Also returns the paths to download all rows or groups: one for
+ * programs, and one for Excel.
  */
 function requestsOf({ resource, view }: Shown, isSummary: boolean, columns: readonly Property[]) {
   const sort = view.sort.join(',') || undefined
@@ -133,8 +133,8 @@ function requestsOf({ resource, view }: Shown, isSummary: boolean, columns: read
   const isWhole = resource.properties.every(({ name }) => names.includes(name))
   const related = columns.filter(({ through }) => through !== null)
   const fields = isWhole && related.length === 0 ? undefined : names.join()
-  // Reads all of the row's own properties, also those that are no columns: links, the open row and the download for programs need
-  // them.
+  // Reads all properties of the row itself, also those that are no columns: links, the open row and the download for programs
+  // need them.
   const shown = related.length === 0 ? undefined : [...resource.properties, ...related].map(({ name }) => name).join()
   const path = isSummary
     ? groupsPath(resource, view, { PageSize: '100', page: view.groupPage })

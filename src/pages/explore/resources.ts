@@ -64,10 +64,10 @@ export interface Resource {
   readonly properties: readonly Property[]
   /** Properties of the rows to which references lead. */
   readonly related: readonly Property[]
-  /** The first pair of dates that form a span (`x-not-before`); null: the reader sees no such pair. */
+  /** The span of the first pair of dates in the schema's `x-not-before`; null: the reader does not see both dates. */
   readonly span: Span | null
   readonly hasSummary: boolean
-  /** True if the summary takes a time zone, in which periods such as months begin; else they begin in UTC. */
+  /** True if the summary takes a time zone, in which periods such as months begin. False: they begin in UTC. */
   readonly hasZone: boolean
   /** True if the API has the changes of a row. */
   readonly hasChanges: boolean
@@ -321,7 +321,7 @@ export function valueIn(row: Row, { path }: { path: readonly string[] }): string
   return plainValue(value as Value | undefined)
 }
 
-/** Returns the JSON of an object or array, and any other value as it is; null for undefined. */
+/** Returns an object or array as its JSON, and a text, number or boolean as it is; null for undefined. */
 export function plainValue(value: Value | undefined): string | number | boolean | null {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null)
 }

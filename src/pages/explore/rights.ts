@@ -105,7 +105,7 @@ function scopeOf(resource: Resource, right: Right): Pick<Scoped, 'scope' | 'word
   return ['record', 'mine', 'team'].flatMap((wanted) => scopes.find(({ scope }) => scope === wanted) ?? [])[0] ?? ALL
 }
 
-/** Returns the conditions of a right whose operand is `{me.…}`, except negated ones. */
+/** Returns the conditions of a right that compare a property with `{me.…}`, by `=` or by an operator in brackets. */
 function ownConditions({ template }: Right): OwnCondition[] {
   const [, query = ''] = /^\w+ [^?\s]+\?(.*?)(?: becomes .*)?$/s.exec(template ?? '') ?? []
   return query.split('&').flatMap((pair) => {

@@ -17,8 +17,8 @@ export interface Hit {
 const HITS_MAX = 10
 
 /**
- * Finds up to `HITS_MAX` rows that match `targets` and whose name contains `part`; an empty part finds the first rows. @throws
- * Problem
+ * Finds up to `HITS_MAX` rows that match `targets` and whose name contains `part`. If the API cannot search for parts of the
+ * name, the name must be equal to `part`. An empty part finds the first rows. @throws Problem
  */
 export async function findHits(
   collections: readonly Resource[],

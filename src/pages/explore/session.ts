@@ -65,9 +65,7 @@ function storedSession(): Session | null {
   return key === null ? null : sessionOfKey(key)
 }
 
-/**
- * Takes over the session that is stored now, because the browser can bring back a page as it was before a sign-in or a sign-out.
- */
+/** Takes over the session that is stored now. The browser can bring back a page as it was before a sign-in or a sign-out. */
 export function restoreSession(): void {
   const session = storedSession()
   if (session !== null) sessionStore.set({ ...sessionStore.value, session, isEnded: false })
@@ -160,7 +158,7 @@ export function endSignIn(): void {
 
 /** Forgets key and tokens. `refusal`: why the key or the sign-in was refused; empty if nothing was refused. */
 export function endSession(refusal = ''): void {
-  // This computer may keep another key than the refused one; that key stays.
+  // This computer may keep a key that differs from the refused key. It is not forgotten.
   const isKept = sessionStore.value.session?.authorization === `ApiKey ${readText('localStorage', KEY)}`
   if (refusal === '' || isKept) forgetText('localStorage', KEY)
   forgetText('sessionStorage', KEY)
@@ -182,8 +180,8 @@ export function followOtherTabs({ key, oldValue, newValue }: StorageEvent): void
 }
 
 /**
- * Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. A tab with
- * another session asks first; otherwise the sender of a link would decide whose data the reader sees.
+ * Takes the key of a link such as `/explore#key=…`, and removes it from the address and the tab's history at once. If the tab has
+ * a different session, the page asks first: otherwise the sender of a link would decide whose data the reader sees.
  */
 export function takeKeyFromAddress(): void {
   const [, encoded] = /^#key=([^&]*)/.exec(location.hash) ?? []

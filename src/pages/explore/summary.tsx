@@ -97,7 +97,7 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   const others = dimensions.filter((one) => !isOfOneProperty(one, by))
   const partsOf = (name: Part, chosen: string): Partial<View> => {
     const next = name === 'by' ? findDimension(resource, chosen) : undefined
-    // A summary cannot group by one property twice, so the other dimension is removed.
+    // A summary cannot group by one property twice. So `and` is removed if it has the property that was chosen for `by`.
     return { groupSort: '', [name]: chosen, ...(next && and && isOfOneProperty(next, and) ? { and: '' } : {}) }
   }
   const choice = (label: string, name: Part, known: Named, offered: readonly Named[]) => {
@@ -124,7 +124,7 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
   )
 }
 
-/** Returns whether another group has the same name, but stands for another row. */
+/** Returns whether the groups have a namesake of this group: a group with the same name for a different row. */
 function isNamesake(group: Row, groups: readonly Row[], one: Dimension): boolean {
   const id = referenceOf(group, one.property)?.id
   const name = placeOf(group, one)

@@ -32,7 +32,7 @@ export function Header({ name, label, isNumber = false, unsortable = '', note = 
         {note && <small> {note}</small>}
       </th>
     )
-  /** Cycles through ascending, descending, and not sorted; with Shift the other columns stay sorted. */
+  /** Cycles through ascending, descending, and not sorted. With Shift, columns that are sorted already stay sorted. */
   const sortNext = ({ shiftKey }: MouseEvent) => {
     const next = place < 0 ? [name] : isDescending ? [] : [`-${name}`]
     setSort(shiftKey ? sort.toSpliced(place < 0 ? sort.length : place, 1, ...next) : next)

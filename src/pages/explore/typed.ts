@@ -114,7 +114,7 @@ export function numberOf(text: string, [decimal, group]: readonly [string, strin
 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** Writes digits of other scripts as Latin ones, which JSON has. */
+/** Replaces the digits of any script by Latin digits, which JSON requires, and the Arabic decimal mark by the reader's mark. */
 function latinDigits(text: string): string {
   return text
     .replace(/\p{Nd}/gu, (digit) => {
