@@ -16,8 +16,8 @@ export interface Found {
 const isWhole = ({ entity, rowsOf, conditions }: Resource) => entity === rowsOf && conditions.length === 0
 
 /**
- * Returns the resources that show rows of an entity. Resources without conditions come before resources with conditions, and then
- * the entity before its views.
+ * Returns the resources that show rows of an entity. Resources without conditions come first. Among resources with conditions,
+ * and among those without, the entity comes before its views.
  */
 export function resourcesOfRows(entity: string | null): readonly Resource[] {
   const rank = (one: Resource) => (one.conditions.length === 0 ? 0 : 2) + (one.entity === one.rowsOf ? 0 : 1)

@@ -1,6 +1,6 @@
 // Pages of a list in the order of a view. Rows that have no value to sort by come last on the page, in ascending and in
-// descending order. The API puts them first in descending order. The page then reads two lists: the rows with a value, and after
-// them the rows without one.
+// descending order. In descending order, the API puts these rows first. The page therefore reads two lists: the rows with a
+// value, and after them the rows without one.
 import { type Page, Problem, readPage, readTotal, send } from './api.ts'
 import { findNamed, type Property, type Resource } from './resources.ts'
 import { type Filter, pagePath, printPath, type Shown, type View } from './view.ts'

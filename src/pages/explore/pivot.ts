@@ -34,7 +34,7 @@ export interface Chart {
    */
   readonly hues: readonly string[]
   readonly barHues: readonly string[] | null
-  /** Values by bar, then by series; null for no value. */
+  /** Values by bar, then by series. Null: there is no value. */
   readonly values: readonly (readonly (number | null)[])[]
   /** Addresses of lists with the rows of a bar, and of each series in it. Null: no address finds exactly these rows. */
   readonly links: readonly BarLinks[]
@@ -210,8 +210,8 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
 }
 
 /**
- * Returns the first `max` names. If names are left out and `hasOthers` is true, "others" follows. The number is the index of
- * "others"; -1 if it does not follow.
+ * Returns the first `max` names. If names are left out and `hasOthers` is true, "others" follows. The returned number is the
+ * index of "others"; -1 if it does not follow.
  */
 function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]

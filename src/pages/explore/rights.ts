@@ -242,8 +242,8 @@ const isId = (name: string) => name.toLowerCase() === 'id'
 const isVisible = ({ properties }: Resource, name: string) => findNamed(properties, name) !== undefined
 
 /**
- * True if the person may read all rows to which a path leads. A filter by the path then finds the same rows as a right with this
- * condition.
+ * True if the person may read all rows to which a path leads. A filter by the path then finds the same rows as a right with the
+ * same condition.
  */
 function isReadPath({ properties, related }: Resource, path: string, resources: readonly Resource[]): boolean {
   const reference = findNamed(properties, findNamed(related, path)?.through ?? '')

@@ -57,7 +57,7 @@ let person: Person | null = null
 
 export const sessionStore = new Store<Sessions>({ session: storedSession(), refusal: '', offered: null, isEnded: false })
 
-/** Returns the stored session: that of the person or key of this tab; without one, that of the key that this computer keeps. */
+/** Returns the stored session: of the person or the key of this tab; if the tab has none, of the key that this computer keeps. */
 function storedSession(): Session | null {
   person = storedPerson()
   if (person !== null) return sessionOf(person)

@@ -13,7 +13,7 @@ export function readText(area: Area, name: string): string | null {
 
 /** Stores a text. Returns whether it outlives the page. */
 export function keepText(area: Area, name: string, text: string): boolean {
-  // Without this, an older text would stay if the new one has no room.
+  // If the browser has no room for the new text, the older text must not stay.
   forgetText(area, name)
   unkept.set(area + name, text)
   attempt(() => {

@@ -120,7 +120,7 @@ interface CellProps {
   readonly row: Row
   /** Null if the row is open already; then its id is no link. */
   readonly view: View | null
-  /** Returns whether the reader may read the row that a reference names. If it is undefined, references have no links. */
+  /** Returns whether the reader may read the row that a reference names. Without this function, references have no links. */
   isReadable?(found: Found): boolean
 }
 

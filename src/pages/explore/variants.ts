@@ -68,7 +68,7 @@ export function withoutContained(variants: readonly Variant[]): readonly Variant
   )
 }
 
-/** Returns the names of the properties whose values a right decides: buttons set these. */
+/** Returns the names of the properties whose values after the update a right lists. The page has buttons for these values. */
 function decidedNames({ becomes }: WriteRight): readonly string[] {
   return (becomes ?? []).filter(({ sign }) => sign === '=' || sign === '[]').map(({ name }) => name)
 }

@@ -21,8 +21,8 @@ const DEFAULTS = {
   tab: 'table',
   // The open form: `new` for a new row, `edit` for the open row, `import` for a file.
   form: '',
-  // Summary: measure such as `sum(Period.Days)`, dimensions such as `month(Start)` and `Type`, chart style, sort and page of
-  // groups.
+  // State of the summary: the measure, such as `sum(Period.Days)`, the dimensions, such as `month(Start)` and `Type`, the chart
+  // style, and the sort and page of groups.
   show: '',
   by: '',
   and: '',
