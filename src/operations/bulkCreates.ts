@@ -20,12 +20,12 @@ import type { RowWrites } from './rowWrites.ts'
 import { respondWrittenRows } from './writtenRows.ts'
 
 /**
- * Number of rows, and of bytes, that count as one request. Bytes count too, because a body is read whole even if its first row is
- * refused.
+ * Maximum rows and bytes of a body that counts as one request. Bytes count too, because a body is read whole even if its first
+ * row is refused.
  */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
-/** Number of rows to convert before each check of whether to yield to other requests. */
+/** Number of rows to convert at a time. After each step, other requests may run. */
 const STEP_ROWS = 50
 
 export class BulkCreates {
@@ -114,7 +114,9 @@ function arrayOf(rows: readonly Assignments[], property: Property): string {
   return arrayText(rows.map((row) => row.get(property) ?? null))
 }
 
-/** @throws ApiError that names each unique value that two rows of the body share. D65 */
+/**
+ * Requires that no two rows of the body have the same unique value. @throws ApiError with a fault for each repeated value. D65
+ */
 function requireDistinct({ properties }: Entity, rows: readonly Assignments[], seen: Seen): void {
   const faults: Fault[] = []
   for (const property of properties.filter(({ unique }) => unique !== null)) {

@@ -1,4 +1,4 @@
-// Answers requests for the change feed: pages, which may wait for an event, streams, and the history of one row. D57, D58, D62
+// Answers requests for the change feed: pages, streams, and the history of one row. A page may wait for an event. D57, D58, D62
 import { compileGet } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
@@ -20,23 +20,23 @@ import { replyStreamed } from './streams.ts'
 
 /** Seconds by which the timeout of a connection exceeds the time that its request waits. */
 const SPARE_SECONDS = 15
-/** Events that are charged as one request; a page has fewer, so only streams are charged again. */
+/** Number of events that are charged as one request. A page never has more, so only streams are charged again. */
 const CHARGED_EVENTS = 1_000
 /**
  * Interval of heartbeats in a stream. A heartbeat keeps the connection open, and its token keeps the client's position current.
  */
 const HEARTBEAT_MS = 15_000
 /**
- * Interval of key checks. A check uses the newest state of the keys that is known, and requests a newer one for the next check.
- * So a wait with a revoked key ends within a second.
+ * Interval of key checks. A check uses the newest known state of the API keys, and requests a newer state for the next check. So
+ * a wait with a revoked key ends within a second.
  */
 const KEY_CHECK_MS = 500
 
 export interface FeedParts extends Pick<ResourceParts, 'database' | 'keysInUse' | 'cursors'> {
   readonly entities: readonly Entity[]
-  /** Named views of the entities, each with a path of its own. */
+  /** Named views of the entities. A right to one of them can hide properties, and then tokens are sealed. */
   readonly views: readonly NamedView[]
-  /** Settings of the feed: whether events contain values. Null or undefined if no changes are kept. */
+  /** Settings of the feed: whether events in the history of a row contain values. Null or undefined: no changes are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
   /** True while the server stops; then responses ask clients to close their connections. */
   isDraining(): boolean
@@ -56,7 +56,7 @@ export class ChangeFeed {
   }
 
   /**
-   * Returns the events of the entities that the key may read: a page, which may wait for an event, or a stream. @throws ApiError
+   * Returns a page or a stream of the events of entities that the key may read. A page may wait for an event. @throws ApiError
    */
   async list(call: ResourceRequest): Promise<Reply> {
     const { request, key } = call
@@ -138,11 +138,11 @@ export class ChangeFeed {
     return this.areSealed(rights) ? this.tokens.readSealed(text) : this.tokens.read(text)
   }
 
-  /** Returns whether the tokens of a key are sealed. Tokens are sealed if one of the key's rights to read hides anything. */
+  /** Returns whether the key gets sealed tokens: it does if one of its rights to read hides rows or properties. */
   private areSealed(rights: GrantedRights | null): boolean {
     const { entities, views } = this.parts
     const textOf = (collection: Collection) => rights?.accessTo(collection).read?.text ?? null
-    // A named view hides nothing from a key that may read the view's entity whole.
+    // If the key may read all of the view's entity, the view hides nothing from it.
     return entities.some((entity) => textOf(entity)) || views.some((view) => textOf(view) && textOf(view.base) !== '')
   }
 
@@ -183,7 +183,7 @@ function requireFed(view: View): View {
 interface FollowParts {
   readAfter(after: ChangesQuery['after']): Promise<ChangesPage>
   wait(after: ChangesToken, untilMs: number): Promise<boolean>
-  /** Checks the key and reads its rights again; `isCharged` charges a request, too. @throws ApiError */
+  /** Checks the key and reads its rights again. `isCharged`: also charges one request. @throws ApiError */
   recheckKey(isCharged: boolean): Promise<void>
   readonly showToken: ShowToken
   /** True if the client has left or the server is stopping. */
@@ -216,7 +216,7 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
         heartbeatAtMs = performance.now() + heartbeatMs
       }
       isCatchingUp = false
-      // If too many requests wait already, this one cannot wait, so it polls the feed.
+      // If too many requests wait already, this stream cannot wait, so it polls the feed.
       if (!(await waitForEvent(end, heartbeatAtMs, parts))) await Bun.sleep(KEY_CHECK_MS)
     }
     if (parts.isOver()) return

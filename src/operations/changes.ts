@@ -48,7 +48,7 @@ interface Events {
   readonly views: readonly View[]
   /** Compiles a read of up to `countMax` events after `start` (null: from the first), up to `last` (null: to the end). */
   compile(start: FeedPosition | null, countMax: number, last: FeedPosition | null): Statement
-  /** Compiles the search for the position up to which one read may go. */
+  /** Compiles the search for the position at which one read must end. */
   compileStretchEnd(start: FeedPosition | null): Statement
 }
 
@@ -88,16 +88,16 @@ export class Changes {
       const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, place, { ...query, pageSize })
       lines.push(...page.lines)
-      // If more events follow, the page ends at its last event, which this read or an earlier one has found.
+      // If more events follow, the page ends at its last event, which this read or an earlier read has found.
       if (page.more) return { lines, more: true, end: readToken(lines.at(-1)?.token ?? '') as ChangesToken }
       if (last === null) return { ...page, lines }
-      // A page that is not full goes on, because ending it here would tell how many events are hidden.
+      // The loop goes on until the page is full, because a short page would tell how many events are hidden.
       place = { run: page.end.run, ...last }
       if (performance.now() > untilMs) return { lines, more: true, end: place }
     }
   }
 
-  /** Returns the position up to which one statement may read without taking too long; null: it may read to the end. */
+  /** Returns the position at which one statement must end, so that it does not take too long; null: it may read to the end. */
   private async stretchEndOf({ compileStretchEnd }: Events, after: FeedPosition | null): Promise<FeedPosition | null> {
     const [row] = await this.database.read(compileStretchEnd(after))
     return row ? { position: row[0] as string, number: row[1] as string } : null
@@ -119,8 +119,8 @@ export class Changes {
     const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewNamed(row.entity) }))
     const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
-    // All events before `settled` were read. A history also has later events, but the page ends at `settled`, because
-    // transactions in progress may still add events before the later ones.
+    // All events before `settled` were read. A history also has later events. Its page ends at `settled` anyway, because
+    // transactions in progress may still add events between `settled` and a later event.
     const { run, settled } = first
     const { position, number } = (more && page.at(-1)) || { position: settled, number: '0' }
     return { lines, more, end: { run, position, number } }
@@ -138,7 +138,10 @@ export class Changes {
   }
 }
 
-/** Checks that the token is of this run of the feed, and that no event after it was deleted. @throws ApiError TokenExpired */
+/**
+ * Checks that the token is of the present run of the feed, and that no event after the token was deleted. A restore of the
+ * database begins a new run. @throws ApiError TokenExpired
+ */
 function requireKept(token: ChangesToken, { run, begun, deletedPosition, deletedNumber }: Found) {
   const isOld = comparePositions(token, { position: deletedPosition, number: deletedNumber }) < 0
   const isForeign = token.run !== run || BigInt(token.position) > BigInt(begun)
@@ -150,7 +153,7 @@ function requireKept(token: ChangesToken, { run, begun, deletedPosition, deleted
   throw new ApiError('TokenExpired', message, { target: 'after' })
 }
 
-/** A request that waits for an event of some views after a position. */
+/** A request that waits for an event after a position, in any of the views. */
 interface Wait {
   readonly views: readonly View[]
   readonly after: FeedPosition
@@ -170,7 +173,8 @@ interface Newest {
   /** Position of each entity's last event, by table. */
   readonly byTable: ReadonlyMap<string, FeedPosition>
   /**
-   * For each view that hides properties: `position` is what `compileNewestShown` found after `from`; null if it found nothing.
+   * For each view that hides properties: the position that `compileNewestShown` found after `from`. Null: it found none, so all
+   * newer events are hidden.
    */
   readonly byView: ReadonlyMap<View, { readonly from: FeedPosition; readonly position: FeedPosition | null }>
 }
@@ -263,7 +267,7 @@ function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest):
   if (!isLater(newest, after)) return false
   if (!hidesProperties(view)) return true
   const found = byView.get(view)
-  // The request came during the poll, which did not search for it. So the request waits for the next poll.
+  // The request arrived during the poll, so the poll did not search for it. The request waits for the next poll.
   if (found === undefined || comparePositions(found.from, after) > 0) return false
   if (isLater(found.position, after)) return true
   // If nothing was found, all events up to the newest one are hidden. If an event up to `after` was found, the poll began at the

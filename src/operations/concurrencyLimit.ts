@@ -1,4 +1,5 @@
-// Limits the concurrent streams and bodies of several rows in one process, in total and per key, and the memory of streams.
+// Limits concurrent streams, and concurrent bodies of several rows, in this process: in total and per key. Also limits the memory
+// that streams hold.
 import { ApiError } from '../errors.ts'
 import type { StreamSlot } from '../respond/reply.ts'
 
@@ -6,12 +7,12 @@ import type { StreamSlot } from '../respond/reply.ts'
 interface Limit {
   /** Maximum concurrent requests of all keys. */
   readonly max: number
-  /** Maximum concurrent requests of one key. It is less than `max`, so that other keys can be served. */
+  /** Maximum concurrent requests of one key. It is less than `max`, so that one key cannot take all slots. */
   readonly perKeyMax: number
   readonly nounPlural: string
   /** Advice that follows "Retry after the seconds in Retry-After" in messages. */
   readonly remedy: string
-  /** Maximum bytes that all these requests together may hold until they end; infinite if they hold none. */
+  /** Maximum bytes that all requests of this kind together may hold until they end; infinite if they hold none. */
   readonly bytesMax: number
   /** True if a client can resume after an eviction without losing data. */
   readonly isResumable: boolean
@@ -44,8 +45,8 @@ export class ConcurrencyLimit {
   constructor(private readonly limit: Limit) {}
 
   /**
-   * Takes a slot for the key, which the caller must release. If all slots are taken, a slot of the key with the most slots is
-   * evicted, provided that this other key has at least two slots more than `key`. @throws ApiError ServiceUnavailable
+   * Takes a slot for `key`; the caller must release the slot. If all slots are taken, evicts a slot of the key with the most
+   * slots. That key must have at least two slots more than `key`. @throws ApiError ServiceUnavailable
    */
   take(key: string): StreamSlot {
     const { max, perKeyMax, nounPlural, remedy } = this.limit
@@ -66,8 +67,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * Notes that a slot of the key holds `bytes` until its end. If all slots together hold more than `bytesMax`, a slot of the key
-   * that holds the most is evicted, provided that this other key holds more than `key` would. @throws ApiError ServiceUnavailable
+   * Notes that a slot of `key` holds `bytes` until its release. If all slots together would hold more than `bytesMax`, evicts
+   * slots of the key that holds the most bytes. That key must hold more than `key` would. @throws ApiError ServiceUnavailable
    */
   hold(key: string, slot: StreamSlot, bytes: number): void {
     const { bytesMax, nounPlural } = this.limit

@@ -22,8 +22,8 @@ export interface CopyQuestionsParts {
 
 /**
  * Answers from the copies `current` in the same turn of the event loop. These copies are of one snapshot, taken after the request
- * arrived. If they cannot answer, returns a promise: refreshes the copies of the tables in question and asks these copies, or
- * else asks the database.
+ * arrived. If they cannot answer, the answer is a promise: the copies of the needed tables are refreshed and searched, and if
+ * they cannot answer either, the database is asked.
  */
 export class CopyQuestions implements RowQuestions {
   constructor(
@@ -45,7 +45,7 @@ export class CopyQuestions implements RowQuestions {
     return this.find(entity, filters).then((page) => (page ? page.total > 0 : database.some(entity, filters)))
   }
 
-  /** Finds rows in this turn of the event loop; null: the current copies cannot answer. */
+  /** Finds rows in this turn of the event loop. Returns null if the current copies cannot answer. */
   private findNow(entity: Entity, filters: readonly Filter[]): FoundPage | null {
     const { memory } = this.parts
     const tables = tablesOf(entity, filters)
@@ -55,7 +55,7 @@ export class CopyQuestions implements RowQuestions {
     return this.prepare(copies, query) === null ? findIn(copies, query) : null
   }
 
-  /** Refreshes the copies, then finds the rows in them. Null: the rows must be found in the database. @throws ApiError */
+  /** Refreshes the copies, then finds the rows in them. Returns null if only the database can find the rows. @throws ApiError */
   private async find(entity: Entity, filters: readonly Filter[]): Promise<FoundPage | null> {
     const { memory } = this.parts
     const tables = tablesOf(entity, filters)

@@ -21,7 +21,7 @@ import { waitForCopies } from './neededCopies.ts'
 
 interface CurrentRightsParts {
   readonly roles: Pick<Roles, 'rightsOf' | 'sources'>
-  /** Null: every question is asked of the database. */
+  /** Null: the database answers every question. */
   readonly memory: TableCopies | null
   readonly listReads: Pick<ListReads, 'read'>
 }
@@ -35,7 +35,7 @@ interface KeptRights {
   readonly granted: WeakRef<GrantedRights>
 }
 
-/** The subject of a token: a person's claims, and how the database is asked about her. */
+/** A person: the claims of her token, and the object that asks the database about her. */
 interface Subject {
   readonly claims: Claims
   readonly isEmailVerified: boolean
@@ -43,7 +43,7 @@ interface Subject {
 }
 
 export class CurrentRights {
-  /** Last rights of each person, by the claims of a token. Requests with the same token share the object of its claims. */
+  /** Last rights of each person, by the claims of a token. Requests with the same token have the same `Claims` object. */
   private readonly kept = new WeakMap<Claims, KeptRights>()
 
   constructor(private readonly parts: CurrentRightsParts) {}
@@ -63,7 +63,7 @@ export class CurrentRights {
   private async decide(memory: TableCopies, subject: Subject, reads: readonly Entity[]): Promise<RightsNow> {
     const { sources } = this.parts.roles
     const others = reads.filter((entity) => !sources.includes(entity))
-    // If a table of the list has no usable copy, the rights are still decided from the other copies.
+    // If a table of the list has no usable copy, the rights are still decided from the copies of `sources`.
     const choices = others.length === 0 ? [sources] : [[...sources, ...others], sources]
     for (const tables of choices) {
       const copies = memory.allOf(tables)
@@ -105,7 +105,8 @@ export class CurrentRights {
       const isSame = present.text === granted.text && present.signedText === granted.signedText
       return present === granted || isSame
     }
-    // The copies do not have all answers. So the request begins anew and waits for them; an error of this promise is ignored.
+    // The copies do not have all answers. So the request begins anew and waits for the answers; an error of this promise is
+    // ignored.
     present.catch(() => undefined)
     return false
   }

@@ -6,16 +6,13 @@ import type { Filter } from '../model/query.ts'
 import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Row } from '../model/sql.ts'
 
-/** A question that is sent together with others of the same turn of the event loop. */
+/** A question that waits to be sent. All questions of one turn of the event loop are sent together. */
 interface Waiting {
   readonly asked: RowsAsked
   readonly answer: PromiseWithResolvers<boolean>
 }
 
-/**
- * Reads each row by its own statement. Questions whether any row matches share one statement if they are asked in the same turn
- * of the event loop.
- */
+/** Reads each row of `only` by a separate statement. All calls of `some` in one turn of the event loop share one statement. */
 export class DatabaseQuestions implements RowQuestions {
   private waiting: Waiting[] = []
 

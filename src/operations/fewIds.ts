@@ -1,4 +1,4 @@
-// Asks PostgreSQL, before a list is compiled for it, whether the unions among the list's filters compare few ids.
+// Asks PostgreSQL whether the unions among a list's filters compare few ids. The answer changes how the list is compiled.
 import { compileFewIds, unionsOfIds } from '../compile/fewIds.ts'
 import type { Database } from '../execute/database.ts'
 import { wasEnded } from '../execute/listReads.ts'

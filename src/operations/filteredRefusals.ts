@@ -59,7 +59,7 @@ export class FilteredRefusals {
     return cause && this.named(cause, state, guard && 'delete')
   }
 
-  /** Returns the error of a constraint that refused every attempt, when no row is known to be the cause. */
+  /** Returns an error for a constraint that refused every attempt, although no refused row was found. */
   ofViolation(verb: 'update' | 'delete', violation: ConstraintViolation): ApiError {
     if (!violation.isForeignKey) return conflict(violation)
     if (verb === 'update') {
@@ -70,8 +70,8 @@ export class FilteredRefusals {
   }
 
   /**
-   * Names the refused row in its error; null if the row no longer matches. `may`: value of the parameter `may` which would leave
-   * out rows that the key may not write.
+   * Returns `cause` with the id of the refused row in its message; null if the row no longer matches. `may`: value of the
+   * parameter `may` that would leave out rows that the key may not write. Null: the key may write every row.
    */
   private named(cause: ApiError, { refused, found, refusedId }: FilteredState, may: string | null): ApiError | null {
     const { code, details, target, headers } = cause
@@ -88,7 +88,7 @@ export class FilteredRefusals {
     return faultsError(faults)
   }
 
-  /** Returns the error of a unique value that several rows would get; null if no value is unique. */
+  /** Returns the error of a unique value that several rows would get; null if the write sets no unique value. */
   private sharedValue({ found }: FilteredState, values: Assignments): ApiError | null {
     const [property] = [...values].find(([{ unique }, value]) => unique !== null && value !== null) ?? []
     if (!property) return null

@@ -27,12 +27,12 @@ import { respondWrittenRows } from './writtenRows.ts'
 const ROWS_OF_REQUEST = 100
 
 /**
- * Maximum number of attempts that constraints refuse. Usually another write came in between, and the next attempt finds out why
- * the row is refused.
+ * Maximum number of attempts that constraints refuse. Usually a concurrent write is the cause, and the next attempt finds which
+ * row is refused and why.
  */
 const VIOLATIONS_MAX = 3
 
-/** A write by filters, with how its statement is compiled, and how its refusals are explained. */
+/** A write by filters, with functions that compile its statement and explain its refusals. */
 interface Plan {
   readonly call: ResourceRequest
   readonly verb: 'update' | 'delete'
@@ -46,8 +46,8 @@ interface Plan {
 }
 
 /**
- * Rows that were written; in a dry run, an empty row for each that would be written. Null: the write was done before, under the
- * same Idempotency-Key.
+ * Rows that were written; in a dry run, an empty row for each row that would be written. Null: an earlier request with the same
+ * Idempotency-Key did the write.
  */
 type Done = readonly Row[] | null
 
@@ -87,7 +87,8 @@ export class FilteredWrites {
   }
 
   /**
-   * Returns the versions that rows must have, and the claim: null for a dry run, or without an Idempotency-Key. @throws ApiError
+   * Returns the versions that rows must have, and the claim. The claim is null for a dry run, or without an Idempotency-Key.
+   * @throws ApiError
    */
   private preconditions(call: ResourceRequest, rows: WrittenRows, values: Assignments | null) {
     const expected = this.writes.reads.expectedVersion(call.request.headers)
@@ -150,7 +151,7 @@ export class FilteredWrites {
     const filters = await this.sized(rows.filters)
     let writer: Writer | null = null
     let violations = 0
-    // Number of rows that are paid for: as many as one request pays for, until more rows are found.
+    // Number of rows that are paid for so far. At first, it is the number that one request pays for.
     let rowsMax = ROWS_OF_REQUEST
     for (;;) {
       const write = { filters, rowsMax, versions, isDry: rows.isDry, claim, keyId: call.key, guard: null }
@@ -201,7 +202,8 @@ export class FilteredWrites {
   }
 
   /**
-   * Charges for more rows than were paid for. Returns the number of rows that are paid for now. @throws ApiError 429, TooManyRows
+   * Charges for the rows among `found` that are not paid for. Returns the number of rows that are paid for now. @throws ApiError
+   * 429, TooManyRows
    */
   private async charge({ call, verb }: Plan, found: number, rowsMax: number): Promise<number> {
     const { plural } = this.entity
@@ -221,8 +223,8 @@ export class FilteredWrites {
   }
 
   /**
-   * Returns null if the write was done before. @throws ApiError InProgress, IdempotencyMismatch; Conflict if the key is free
-   * again
+   * Returns null if an earlier request with this claim did the write. @throws ApiError InProgress, IdempotencyMismatch; Conflict
+   * if the Idempotency-Key is free again
    */
   private async replayed(claim: IdempotencyClaim | null): Promise<null> {
     if (await this.idempotency.isStored(claim)) return null
@@ -230,7 +232,7 @@ export class FilteredWrites {
   }
 }
 
-/** A slot of `bodyLimit`. A write takes it if the write costs more than one request. */
+/** A slot of `bodyLimit`, for a write that costs more than one request. */
 class Slot implements Disposable {
   private taken: StreamSlot | null = null
 
@@ -249,7 +251,7 @@ class Slot implements Disposable {
   }
 }
 
-/** State of a statement that was undone because another one used the same Idempotency-Key. */
+/** State of a statement that was undone because another write used the same Idempotency-Key. */
 const USED: FilteredState = {
   isFirst: false,
   found: 0,
@@ -261,8 +263,8 @@ const USED: FilteredState = {
 }
 
 /**
- * Parses which rows a request writes. Filters may name only what the key may read. @throws ApiError, also Forbidden if the key
- * may read no rows
+ * Parses which rows a request writes. Filters may name only properties that the key may read. @throws ApiError, also Forbidden if
+ * the key may read no rows
  */
 export function parseWhere(entity: Entity, { rights, query }: ResourceRequest, verb: 'update' | 'delete'): WrittenRows {
   if (rights === null) throw new Error('a request writes without rights')

@@ -17,9 +17,9 @@ export type FaultOf = (index: number, fault: Fault) => Fault
 export type Seen = Entity | null
 
 /**
- * Conditions that a refusal is about. `own`: only those on values of the row itself. `all`: also those on rows that its
- * references name. A reference to a missing or unreadable row is reported after the `own` conditions, but before the others.
- * Otherwise the answer would reveal whether a hidden row matches, and thereby that the hidden row exists.
+ * Conditions that a refusal is about. `own`: conditions on values of the row itself. `all`: also conditions on rows that its
+ * references name. A reference to a missing or unreadable row is reported after `own` conditions, but before conditions on
+ * referenced rows. Otherwise the answer would reveal whether a hidden row matches, and thereby that the hidden row exists.
  */
 export type Extent = 'own' | 'all'
 
@@ -33,7 +33,7 @@ export function asSeen(fault: Fault, seen: Seen): Fault {
   return { code: fault.code, target: 'Body', message }
 }
 
-/** Explains writes of one entity that a guard does not admit. */
+/** Explains why a guard does not admit writes of one entity. */
 export class GuardRefusals {
   constructor(
     private readonly entity: Entity,
@@ -42,8 +42,8 @@ export class GuardRefusals {
   ) {}
 
   /**
-   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets; `reach`:
-   * guard of all rights to the verb. @throws ApiError NotFound
+   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets. `reach`:
+   * guard of all rights to this kind of write; null: they admit every row. @throws ApiError NotFound
    */
   async find(id: string, guard: Guard, changes: Assignments, reach: Guard | null = guard): Promise<Row> {
     const [row] = await this.database.read(compileComparison(this.entity, id, guard, changes))
@@ -111,7 +111,7 @@ export class GuardRefusals {
     return row[this.entity.properties.length + 1] === 't'
   }
 
-  /** Returns for each condition of the guard whether it holds. */
+  /** Returns the columns that say for each condition of the guard whether it holds. */
   private holding(row: Row): Row {
     return row.slice(this.entity.properties.length + 2)
   }
@@ -127,7 +127,7 @@ interface Compared extends GuardCondition {
   readonly holds: boolean
 }
 
-/** Returns those conditions of a guard that belong to the extent, each with whether it holds. */
+/** Returns the conditions of a guard that belong to the extent. Each says whether it holds. */
 function compare(guard: Guard, holds: Row, extent: Extent = 'all'): Compared[] {
   const isLater = ({ time, filter }: GuardCondition) => extent === 'own' && time === 'after' && isOfOtherRows(filter)
   return guardConditions(guard)
@@ -140,22 +140,22 @@ function pairsThatHold({ pairs }: Guard, compared: readonly Compared[]): number[
   return [...pairs.keys()].filter((pair) => compared.every((one) => one.pair !== pair || one.holds))
 }
 
-/** Returns the conditions of the pair in which the fewest conditions fail. If there are several such pairs, it is the first. */
+/** Returns the conditions of the pair in which the fewest conditions fail; of several such pairs, the first. */
 function nearestPair(compared: readonly Compared[]): readonly Compared[] {
   const pairs = [...Map.groupBy(compared, ({ pair }) => pair).values()]
   const failing = (pair: readonly Compared[]) => pair.filter(({ holds }) => !holds).length
   return pairs.reduce((nearest, pair) => (failing(pair) < failing(nearest) ? pair : nearest), pairs[0] ?? [])
 }
 
-/** Returns the guard of new rows, but without its conditions on other rows. */
+/** Returns a guard of new rows without its conditions on referenced rows. */
 function ofOwnValues(guard: Guard): Guard {
   const pairs = guard.pairs.map(({ before, after }) => ({ before, after: after.filter((one) => !isOfOtherRows(one)) }))
   return { ...guard, pairs }
 }
 
 /**
- * Returns the filters that failed, if the key sees their properties. Of the paths that begin with the same reference, only the
- * first is returned, so that it stays hidden which property of the other row does not match.
+ * Returns the filters that failed, if the key sees their properties. Of several failed paths that begin with one reference, it
+ * returns only the first. So the error does not tell which properties of the referenced row do not match.
  */
 function failedOf(compared: readonly Compared[], seen: Seen): Filter[] {
   const failed: Filter[] = []
@@ -174,7 +174,7 @@ function forbidden({ name }: Property, message: string): Fault {
 }
 
 /**
- * Returns the fault of a value that a row may not have after the write. `isOnly`: true if no other right could admit the value.
+ * Returns the fault of a value that a row may not have after the write. `isOnly`: true if only one right could admit the value.
  */
 function afterFault(filter: Filter, isOnly: boolean): Fault {
   const { property, operator, value, anyOf } = filter

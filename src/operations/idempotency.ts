@@ -30,7 +30,7 @@ export interface Written {
   readonly isReplayed: boolean
 }
 
-/** Result of `begin` for a write without an Idempotency-Key: no other write is refused because of it. */
+/** Result of `begin` for a write without an Idempotency-Key. Such a write blocks no other write. */
 const NO_KEY: Disposable = { [Symbol.dispose]: () => undefined }
 
 /** Adds the header that marks the answer to a repeated request. */
@@ -40,7 +40,10 @@ export function withReplayed({ isReplayed }: Written, reply: Reply): Reply {
 
 /** Claims of one entity's writes. The statement of a write inserts the claim with the answer. */
 export class Idempotency {
-  /** Idempotency keys of writes in progress in this process; a repeated request is refused without asking the database. */
+  /**
+   * Hashes of the Idempotency-Keys whose writes are in progress in this process. A request that repeats one of these keys is
+   * refused without asking the database.
+   */
   private readonly keysInProgress = new Set<string>()
 
   constructor(
@@ -97,8 +100,8 @@ export class Idempotency {
   }
 
   /**
-   * Returns the claim of an upsert. The claim does not depend on the stored rows, because the first request has changed them when
-   * a client repeats it. @throws ApiError 400
+   * Returns the claim of an upsert. The claim does not depend on the stored rows, because the first request changes them before a
+   * repeated request arrives. @throws ApiError 400
    */
   async claimUpsert(
     { request, keyName }: KeyedRequest,
@@ -144,8 +147,8 @@ export class Idempotency {
   }
 
   /**
-   * Returns the rows that a finished update by filters has changed, perhaps none. Null: there was no such update. @throws
-   * ApiError
+   * Returns the rows that a finished update by filters has changed, perhaps none. Returns null if there was no such update.
+   * @throws ApiError
    */
   async findStoredRows(claim: IdempotencyClaim | null): Promise<Row[] | null> {
     const answer = await this.findAnswer(claim)
@@ -155,15 +158,18 @@ export class Idempotency {
   }
 
   /**
-   * Returns the ids of the rows that a finished deletion by filters has deleted. Null: there was no such deletion. @throws
-   * ApiError
+   * Returns the ids of the rows that a finished deletion by filters has deleted. Returns null if there was no such deletion.
+   * @throws ApiError
    */
   async findStoredIds(claim: IdempotencyClaim | null): Promise<string[] | null> {
     const answer = await this.findAnswer(claim)
     return answer === undefined ? null : JSON.parse(answer ?? '[]')
   }
 
-  /** Returns the stored answer of a write as JSON; undefined if there is none. @throws ApiError IdempotencyMismatch */
+  /**
+   * Returns the stored answer of a write as JSON. Null: the write stored no rows. Undefined: no write has this claim. @throws
+   * ApiError IdempotencyMismatch
+   */
   private async findAnswer(claim: IdempotencyClaim | null): Promise<string | null | undefined> {
     if (claim === null) return undefined
     const [found] = await this.database.read(compileFindStored(claim))
@@ -174,7 +180,9 @@ export class Idempotency {
     throw new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
   }
 
-  /** Like `findStored`, after a write whose outcome may be unknown. @throws ApiError OutcomeUnknown, too */
+  /**
+   * Like `findStored`, after a write whose outcome may be unknown. @throws ApiError also OutcomeUnknown, if the database fails
+   */
   async findStoredAfterWrite(claim: IdempotencyClaim | null): Promise<Row[] | null> {
     try {
       return await this.findStored(claim)
@@ -194,8 +202,8 @@ export class Idempotency {
   }
 
   /**
-   * Returns the stored rows. Reads the current rows instead if the entity had other properties when they were stored. @throws
-   * ApiError
+   * Returns the stored rows. If the properties of the entity have changed since the rows were stored, reads the current rows
+   * instead. @throws ApiError
    */
   private async asStored(stored: Row | readonly Row[]): Promise<Row[]> {
     const { entity, database } = this

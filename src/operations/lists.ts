@@ -19,7 +19,7 @@ import { withFewIds } from './fewIds.ts'
 import { neededCopies } from './neededCopies.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 
-/** Reason for which the database answers a list or a summary. */
+/** Reason why the database answers a list or a summary. */
 export type Reason = Parameters<typeof countDatabaseList>[0]
 
 /** Returns a page of a list. @throws ApiError */
@@ -87,15 +87,18 @@ export function tablesOf({ whole }: View, filters: readonly Filter[], properties
   return others.length === 0 ? [whole] : [whole, ...others.filter((other) => other !== whole)]
 }
 
-/** Returns the name of an answer in the response cache. It contains the right: API keys with other rights get other answers. */
+/**
+ * Returns the key of a response in the response cache. It contains the text of the right to read, because callers with different
+ * rights get different responses.
+ */
 export function targetOf({ text, relatedText }: View, { url, query }: ResourceRequest): string {
   const target = `${url}?${query}`
   return text === '' && relatedText === '' ? target : `${text}\n${relatedText}\n${target}`
 }
 
 /**
- * Adds the rights to write to the cache name of an answer that depends on them. Such an answer is never found by the plain name,
- * so its query is always parsed. `parsed`: null if an answer with the plain name is in the cache.
+ * Adds the caller's rights to write to the cache key of a list or summary that filters by these rights. Such a response is never
+ * found by the plain key, so its query is always parsed. `parsed`: null if a response with the plain key is in the cache.
  */
 export function withReach(target: string, parsed: { readonly may: Reach | null } | null): string {
   return parsed?.may ? `may ${parsed.may.text}\n${target}` : target
@@ -113,7 +116,8 @@ async function pageFromDatabase(
   const rows = await parts.listReads
     .read(statement, call, listCostOf(view.whole, query))
     .catch(withAdvice(() => suggestCheaperQuery(query)))
-  // Column of the total. The last column cannot be used: in a batch it is the number of the run.
+  // Index of the column with the total. It is counted from the first column, because in a batch the last column is the number of
+  // the run.
   const shown = view.whole.properties.length + (query.choice?.related.length ?? 0)
   const total = Number(rows[0]?.[shown] ?? 0)
   return respondPage(view, query, { rows, total }, call.url, parts.cursors)

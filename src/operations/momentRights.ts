@@ -1,5 +1,5 @@
-// Ties a person's rights to the snapshot of the copies in memory. A request begins anew if its rows are of another snapshot,
-// which gives the person other rights. D106
+// Ties a person's rights to the snapshot of the copies in memory. A request begins anew if its rows are of a newer snapshot, in
+// which the person has different rights. D106
 import { ApiError } from '../errors.ts'
 import type { TableCopy } from '../memory/tableCopy.ts'
 import type { GrantedRights } from '../model/access.ts'
@@ -21,7 +21,10 @@ export class RightsMoment {
   ) {}
 }
 
-/** Thrown if the copies in which a list is found give the person other rights than those with which the request began. */
+/**
+ * Thrown if the rights of the person have changed since the request began: the copies in which its rows are found give different
+ * rights.
+ */
 export class RightsChanged extends ApiError {
   /** `tables`: entities whose copies the next attempt has to refresh together. */
   constructor(readonly tables: readonly Entity[]) {

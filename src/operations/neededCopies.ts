@@ -1,4 +1,4 @@
-// The copies that a list or summary needs: those of its tables, and those from which the person's rights follow. All are of one
+// The copies that a list or summary needs: copies of its tables, and copies from which the person's rights follow. All are of one
 // snapshot. D106
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { Tables } from '../columns/tables.ts'
@@ -11,14 +11,17 @@ import { RightsChanged, type RightsMoment } from './momentRights.ts'
 /** Maximum attempts to learn the order of new texts, or to bring copies to one snapshot. After them, the database answers. */
 const ATTEMPTS_MAX = 3
 
-/** Returns the copies of a query's tables, its own table first, and those of its rights; null if one of `tables` has no copy. */
+/**
+ * Returns the copies that a query needs: first of its own table, then of the other tables in `tables`, then those from which its
+ * rights follow. Returns null if one of `tables` has no copy.
+ */
 export function neededCopies(memory: TableCopies, tables: readonly Entity[], moment: RightsMoment | null): NeededCopies | null {
   const own = memory.allOf(tables)
   return own && new NeededCopies(memory, own, moment)
 }
 
 export class NeededCopies {
-  /** Copies of the query's tables, its own table first, then the other copies from which the rights follow. */
+  /** Copies of the query's tables, its own table first, then further copies from which the rights follow. */
   private readonly all: readonly TableCopy[]
 
   /** `own`: copies of the query's tables. `moment`: has the copies from which the rights follow; null if there are none. */
@@ -41,7 +44,7 @@ export class NeededCopies {
     return tablesIn(this.own)
   }
 
-  /** Version of the query's copies; null unless all copies are usable and of one snapshot. */
+  /** Version of the query's copies; null if a copy is unusable, or the copies are of different snapshots. */
   get version(): Version | null {
     return this.memory.versionOf(this.all, this.own)
   }
@@ -53,8 +56,8 @@ export class NeededCopies {
   }
 
   /**
-   * Brings all copies to one snapshot, taken after the request arrived, unless this was done when the rights were decided.
-   * @throws ApiError
+   * Brings all copies to one snapshot, taken after the request arrived. Does nothing if the decision on the rights has already
+   * done so. @throws ApiError
    */
   async refresh(): Promise<void> {
     const { all, moment } = this
@@ -63,7 +66,7 @@ export class NeededCopies {
     await this.memory.refresh(all)
   }
 
-  /** Returns what `waitForCopies` returns for all copies. `prepare`: prepares the query's own table. */
+  /** Calls `waitForCopies` for all copies. `prepare`: prepares the query's own table. */
   waitFor(prepare: (table: ColumnTable) => Promise<void> | null, attempt: number): Promise<void> | null {
     return waitForCopies(this.memory, this.all, () => prepare(this.table), attempt)
   }
@@ -77,7 +80,7 @@ export class NeededCopies {
   }
 }
 
-/** Returns the tables of copies by their names. */
+/** Returns a function that finds the table of one of these copies by its name. */
 export function tablesIn(copies: readonly TableCopy[]): Tables {
   return (name) => copies.find(({ entity }) => entity.table === name)?.columns
 }

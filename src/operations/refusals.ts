@@ -75,7 +75,7 @@ export class Refusals {
   /**
    * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone. The
    * error can also say that the cause was not found in time. `violation`: the constraint that refused the write, because other
-   * requests had written in the meantime; null if no constraint did.
+   * requests had written in the meantime; null: no constraint refused it.
    */
   async explainRefusal(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
     try {
@@ -105,7 +105,7 @@ export class Refusals {
     return (await refusalOfRow('own')) ?? (await this.explainValues(write, violation)) ?? refusalOfRow('all')
   }
 
-  /** Finds the row of a write; null if there is no guard to compare it with. @throws ApiError NotFound, PreconditionFailed */
+  /** Finds the row of a refused write; returns null if the write has no guard. @throws ApiError NotFound, PreconditionFailed */
   private async findRefused(write: RefusedUpdate | RefusedDeletion): Promise<Row | null> {
     const { plan, expected } = write
     const { id, guard, values } = plan
@@ -127,7 +127,7 @@ export class Refusals {
     const counts = await countReferring(this.database, entity, id, referring, rights)
     if (counts === null && violation === null) return this.reads.notFound(id)
     const isReferred = violation !== null || counts?.some((count) => count > 0)
-    // With a violation, rows of a table that is not an entity may refer to the row, too.
+    // If a foreign key was violated, the referring rows may also be of a table that is not an entity.
     const isWhole = violation === null
     return isReferred ? stillReferenced(entity, id, referring, counts ?? [], rights, isWhole) : null
   }
@@ -144,12 +144,13 @@ export class Refusals {
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
-    // PostgreSQL checks constraints in the order of their names. So a broken rule is reported only if it comes before all broken
-    // references.
+    // PostgreSQL checks constraints in the order of their names. So a broken rule is reported only if its name comes before the
+    // names of all broken references.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
     const faults = [...references.map((column) => missingReference(column, values)), ...taken]
-    // A trigger may have changed the value, or the other row may be gone. Then the constraint tells which value was taken.
+    // A trigger may have changed the value, or the row that had the value may be gone. Then the constraint tells which value was
+    // taken.
     const known = violation && takenValue(this.entity, violation.constraint)
     if (faults.length === 0 && known) faults.push(known)
     return faults.length === 0 ? null : faultsError(faults.map((fault) => asSeen(fault, seen)))
@@ -194,7 +195,9 @@ function missingReference(column: string, assignments: Assignments): Fault {
   return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
 }
 
-/** Returns the fault of a unique value by its constraint; null for other constraints. */
+/**
+ * Returns the fault of a value that is not free, by the name of the unique constraint; null if the constraint is of another kind.
+ */
 function takenValue({ name, properties }: Entity, constraint: string): Fault | null {
   const property = properties.find(({ unique }) => unique === constraint)
   if (!property) return null
@@ -202,15 +205,15 @@ function takenValue({ name, properties }: Entity, constraint: string): Fault | n
   return { code: 'AlreadyExists', target: property.name, message }
 }
 
-/** Maximum rows of a column to count; more are "over 1,000". */
+/** Maximum number of referring rows to count for each column; a message calls more rows "over 1,000". */
 const COUNTED_MAX = 1_000
 
 /** Number of rows that refer to a row, for each column. */
 type Counts = readonly number[]
 
 /**
- * Counts for each column the rows that refer to a row. It stops above `COUNTED_MAX`, or at 1 if the key may see no count. Null:
- * the row does not exist.
+ * Counts for each column the rows that refer to a row. Counting stops above `COUNTED_MAX`, or at 1 if the key may see no count.
+ * Returns null if the row does not exist.
  */
 async function countReferring(
   database: Database,
@@ -231,8 +234,8 @@ function isWhollyReadable({ entity, property }: ReferringColumn, rights: Granted
 }
 
 /**
- * Returns the error of deleting a row to which other rows refer. The message counts only rows that the key may read, and does not
- * tell whether there are more. `isWhole`: no other table can refer to the row.
+ * Returns the error of deleting a row to which other rows refer. The message counts only rows that the key may read. If hidden
+ * rows could refer to the row, it does not tell whether they do. `isWhole`: only rows of `referring` can refer to the row.
  */
 function stillReferenced(
   entity: Entity,

@@ -1,4 +1,4 @@
-// The operations on one entity, each as visible steps: parse, plan, execute, respond. Those that only read are in
+// The operations on one entity, each as visible steps: parse, plan, execute, respond. Operations that only read are in
 // readOnlyResource.ts. Spec 4.1.
 import { ApiError } from '../errors.ts'
 import type { UpdateAccess, Verb } from '../model/access.ts'

@@ -18,7 +18,7 @@ import type { RightsMoment } from './momentRights.ts'
 export interface Charged {
   /** Null if the request has neither a key nor a token. */
   readonly principal: Principal | null
-  /** State after the last charge; null for paths without limits. */
+  /** State of the limits after the last charge; null for paths without limits. */
   rateLimit: RateLimitStatus | null
 }
 

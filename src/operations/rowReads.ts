@@ -18,16 +18,16 @@ const VERSION = /^\d{1,10}$/
 
 /** Version that `If-Match` or `If-None-Match` allows a row to have. */
 export interface ExpectedVersion {
-  /** Allowed versions, as an array literal of PostgreSQL; null for any. */
+  /** Versions that `If-Match` allows, as an array literal of PostgreSQL; null: it allows any version. */
   readonly versions: string | null
   readonly conditions: Conditions
 }
 
-/** Reads rows of one entity or named view. Every write, of any program, gives a row another version. */
+/** Reads rows of one entity or named view. Every write, of any program, gives a row a new version. */
 export class RowReads {
   /**
-   * Hash of the properties, with which every tag begins: if the declaration changes, even the response of an unchanged row
-   * changes.
+   * Hash of the properties. Every tag begins with this hash, because even the response of an unchanged row changes if the
+   * declaration changes.
    */
   private readonly shape: string
   /** The entity whose columns statements read. */
@@ -59,8 +59,8 @@ export class RowReads {
   }
 
   /**
-   * Returns the values of a row for the JSON writers: its columns and those of related properties, without the version between
-   * them.
+   * Returns the values of a row for the JSON writers: its columns, then the columns of related properties. Leaves out the
+   * version, which is between them.
    */
   valuesOf(row: Row): Row {
     return row.toSpliced(this.width, 1)
@@ -83,7 +83,10 @@ export class RowReads {
     return conditions && { versions: this.versionsIn(conditions.ifMatch ?? '*'), conditions }
   }
 
-  /** Requires that row `id` has an expected version; null: it may have any. @throws ApiError PreconditionFailed */
+  /**
+   * Requires that row `id` has the expected version. `expected`: null if the row may have any version. @throws ApiError
+   * PreconditionFailed
+   */
   requireExpected(row: Row, id: string, expected: ExpectedVersion | null): void {
     if (expected === null) return
     const { conditions } = expected
@@ -92,8 +95,8 @@ export class RowReads {
   }
 
   /**
-   * Returns whether the client has the version with the tag `opaque` already, by `If-None-Match`. @throws ApiError
-   * PreconditionFailed if `If-Match` requires another version
+   * Returns whether `If-None-Match` names the version with the tag `opaque`. @throws ApiError PreconditionFailed if `If-Match`
+   * requires another version
    */
   isHeld({ ifMatch, ifNoneMatch }: Conditions, id: string, opaque: string): boolean {
     if (ifMatch !== null && !hasStrongly(ifMatch, opaque)) throw this.failed('If-Match', ifMatch, id, opaque)

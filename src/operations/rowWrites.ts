@@ -31,9 +31,9 @@ export type Writer = Pick<Database, 'write'>
 
 export class RowWrites {
   readonly refusals: Refusals
-  /** Columns of all entities that refer to rows of this entity. */
+  /** Columns, in all entities, that refer to rows of this entity. */
   readonly referring: readonly ReferringColumn[]
-  /** Referring columns of tables that also copy values of the row. */
+  /** Referring columns of those tables that also copy values of the row. */
   readonly copying: readonly ReferringColumn[]
   /** Columns whose values other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
@@ -195,13 +195,13 @@ export class RowWrites {
     throw await this.idempotency.refusalWithoutCause(statement.claim ?? null)
   }
 
-  /** Runs a write once; null if it was refused and the cause is gone. @throws ApiError with the cause */
+  /** Runs a write once. Returns null if the write was refused and the cause is gone. @throws ApiError with the cause */
   private async attempt(statement: BatchableStatement, refused: RefusedWrite, writer: Writer): Promise<Written | null> {
     const { rows, violation } = await runStatement(statement, writer)
     if (rows.length > 0) return { rows, isReplayed: false }
     const refusal = await this.refusals.explainRefusal(refused, violation)
-    // The stored answer is read after the search for a cause: a write with the same Idempotency-Key may have ended in between,
-    // and be that cause.
+    // The stored answer is read after the search for a cause. A write with the same Idempotency-Key may have ended in the
+    // meantime, and may be the cause.
     const stored = await this.idempotency.findStoredAfterWrite(statement.claim ?? null)
     if (stored !== null) return { rows: stored, isReplayed: true }
     if (refusal !== null) throw refusal
@@ -209,7 +209,7 @@ export class RowWrites {
     return null
   }
 
-  /** True if the values may change rows that copy from this one. */
+  /** Returns whether a write of these values may change rows that copy from the written row. */
   isRename(values: Assignments): boolean {
     return this.renaming([...values.keys()]).length > 0
   }
@@ -220,8 +220,8 @@ export class RowWrites {
   }
 
   /**
-   * Updates a row and all its copies: as an ordinary write if at most `COPIES_MAX` rows copy from it by each column, else as a
-   * long write.
+   * Updates a row and all its copies. If at most `COPIES_MAX` rows copy from it by each referring column, this is an ordinary
+   * write, otherwise a long write.
    */
   private async rename(call: ResourceRequest, refused: RefusedUpdate): Promise<Written> {
     const { database } = this.parts

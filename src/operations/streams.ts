@@ -24,8 +24,8 @@ interface Piece {
 }
 
 /**
- * Streams a list. The first piece is read before the answer begins, so that an error of this read still gets its status. @throws
- * ApiError
+ * Streams a list. The first piece is read before the answer begins, so that an error of this read still gets its HTTP status.
+ * @throws ApiError
  */
 export function streamList(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
   const { listReads, keysInUse, streamLimit, changesToken } = parts
@@ -82,8 +82,8 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
 
 /**
  * Ends a stream if its key may now read other rows or properties than at the beginning. `may`: reach of the key's rights to
- * write, if the stream filters by it; the stream also ends if this reach has changed. `hasPaths`: the stream reads other
- * entities, too. @throws ApiError Forbidden
+ * write, if the stream filters by it; the stream also ends if this reach has changed. `hasPaths`: the stream also reads rows to
+ * which paths lead, so the rights to these rows count. @throws ApiError Forbidden
  */
 export function requireSameRights(rights: GrantedRights, view: View, may: Reach | null, hasPaths: boolean) {
   const access = requireRight(rights, view.collection, 'read')
@@ -110,7 +110,7 @@ export async function* whileAllowed(pieces: Pieces, requireAllowed: () => Promis
 
 type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>
 
-/** Yields the head, if there is one, and then texts of up to `TEXT_ROWS` rows. */
+/** Yields the text before the rows, if there is one, and then texts of up to `TEXT_ROWS` rows. */
 export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): AsyncGenerator<string> {
   if (begin !== '') yield begin
   for await (const rows of pieces)
@@ -141,16 +141,16 @@ export async function replyStreamed(
   }
 }
 
-/** Rows of a stream that are charged as one request. */
+/** Number of rows of a stream that are charged as one request. */
 export const PAID_ROWS = 1_000
-/** Rows to convert to text without a pause. Their conversion blocks the event loop for some hundred microseconds. */
+/** Number of rows to convert to text without a pause. Their conversion blocks the event loop for some hundred microseconds. */
 export const TEXT_ROWS = 100
 /** Minimum pause of a stream: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50
 /** Pause per millisecond of work, so that other requests get two thirds of the time. */
 const PAUSE_RATIO = 2
-/** Assumed length of values that are not texts. */
+/** Assumed length of a value that is not a text, in characters. */
 const VALUE_LENGTH = 30
 function longestOf(rows: readonly Row[]): number {
   return Math.max(1, ...rows.map((row) => row.reduce((sum, value) => sum + (value?.length ?? 0), 0)))
@@ -158,7 +158,7 @@ function longestOf(rows: readonly Row[]): number {
 
 /** Maximum characters of a piece if all texts have their maximum length. */
 const PIECE_LENGTH_MAX = 8_000_000
-/** Rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
+/** Maximum rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
 const PIECE_ROWS_SHARED = 100
 /**
  * Maximum duration of a read after which the next piece may be smaller. A longer read is slow because it sorts, and smaller

@@ -102,7 +102,7 @@ function hasPaths({ filters, keys, figures }: SummaryQuery): boolean {
   return filters.some(isOfOtherRows) || [...keys, ...figures].some(({ property }) => property.related !== null)
 }
 
-/** Estimated bytes of a value of a group from the database. */
+/** Estimated memory of one value in a group from the database, in bytes. */
 const CELL_BYTES = 32
 
 /** Takes the groups out of the copy, if there is memory to hold them. @throws ApiError ServiceUnavailable */

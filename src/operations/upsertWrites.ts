@@ -82,7 +82,10 @@ export class UpsertWrites {
     return { ids, known: found.map(([, id]) => id as string) }
   }
 
-  /** Writes the rows once; null if it was refused and the cause is gone. @throws ApiError with the cause */
+  /**
+   * Writes the rows once. Returns null if the write was refused and the cause is gone. `again`: divides the rows of the body
+   * again. @throws ApiError with the cause
+   */
   async attempt(call: ResourceRequest, upsert: Upsert, isLong: boolean, again: () => Promise<Division>): Promise<Written | null> {
     const statement = await this.compile(call, upsert, isLong)
     const writer = isLong ? this.writes.longWriter(call) : this.parts.database
@@ -90,8 +93,8 @@ export class UpsertWrites {
     if (rows.length > 0) return { rows, isReplayed: false }
     const isSame = isSameDivision(upsert.division, await again())
     const refusal = isSame ? await this.explain(call, upsert) : null
-    // The stored answer is read after the search for a cause: a write with the same Idempotency-Key may have ended in between,
-    // and be that cause.
+    // The stored answer is read after the search for a cause. A write with the same Idempotency-Key may have ended in the
+    // meantime, and may be the cause.
     const stored = await this.idempotency.findStoredAfterWrite(upsert.claim)
     if (stored !== null) return { rows: stored, isReplayed: true }
     if (refusal !== null) throw refusal
@@ -164,7 +167,7 @@ export class UpsertWrites {
     return { refused, differing, equal: checked.length - differing }
   }
 
-  /** Returns an error that names each row that may not be written, up to a maximum; null if there is none. */
+  /** Returns an error that names each row that may not be written, up to a maximum; null if all rows may be written. */
   private async explain(call: ResourceRequest, upsert: Upsert): Promise<ApiError | null> {
     const { refusals } = this.writes
     const { rows, faultOf } = upsert
