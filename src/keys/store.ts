@@ -29,8 +29,8 @@ const selectCurrent = toStatement(
 )
 
 /**
- * Records that keys were used. Skips rows that another transaction is changing, so that servers never wait for each other; a
- * later use of the key is then recorded.
+ * Records that keys were used. Skips rows that another transaction is changing, so that servers never wait for each other. The
+ * next use of a skipped key is recorded instead.
  */
 export function touchKeys(ids: readonly string[]): Statement {
   return toStatement(sql`
@@ -50,9 +50,9 @@ export interface ListedKey {
   readonly limits: string | null
   readonly created: string
   readonly lastUsed: string | null
-  /** End of a replaced key. */
+  /** End of the key after its replacement; null: the key was not replaced. */
   readonly expires: string | null
-  /** End that the operator gave the key. */
+  /** End that the operator gave the key; null: none. */
   readonly ends: string | null
   readonly revoked: string | null
   readonly state: 'active' | 'expiring' | 'expired' | 'revoked'
@@ -88,8 +88,8 @@ export class KeyStore {
   constructor(private readonly sql: postgres.Sql) {}
 
   /**
-   * Creates a key that ends after `lifetimeMs`; null: it has no end. Returns the end of the key. @throws Refused if the name has
-   * a current key already
+   * Creates a key that ends after `lifetimeMs`, or never if this is null. Returns the end of the key. @throws Refused if the name
+   * has a current key already
    */
   create(key: KeyRecord, lifetimeMs: number | null = null): Promise<string | null> {
     return this.change(async (sql) => {
@@ -169,7 +169,7 @@ export class KeyStore {
     return found
   }
 
-  /** Returns the keys that are valid now. */
+  /** Returns the keys that are neither revoked nor expired, and have not ended. */
   valid(): Promise<KeyRecord[]> {
     return inTime(this.sql.unsafe<KeyRecord[]>(selectCurrent.text))
   }
@@ -191,7 +191,7 @@ export class KeyStore {
   }
 
   /**
-   * Runs a change of keys or hooks when the previous change has ended. Each change sees those before it, so that a revocation
+   * Runs a change of keys or hooks when the previous change has ended. Each change sees all earlier changes, so that a revocation
    * misses no new key.
    */
   transact<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
@@ -247,7 +247,10 @@ async function unknownName(sql: postgres.ISql, name: string): Promise<Refused> {
   return new Refused(`there is no valid key named "${name}".${suggest(name, names)}`)
 }
 
-/** Reads keys over the connections that also serve requests, so that a process that can answer also learns of revocations. */
+/**
+ * Reads keys over the connections that also serve requests, so that a process that can answer requests also learns of
+ * revocations.
+ */
 export function keySource(database: Database): KeySource {
   return {
     version: async () => (await database.read(selectVersion))[0]?.[0] ?? '',
@@ -255,7 +258,7 @@ export function keySource(database: Database): KeySource {
       (await database.read(selectCurrent)).map(
         ([id, name, hash, rights, addresses, role, limits]) => ({ id, name, hash, rights, addresses, role, limits }) as KeyRecord,
       ),
-    // If the database only refuses this statement, or is slow, it may still answer other statements.
+    // If the database only refuses this statement, or is slow, it is not away: it may still answer other statements.
     isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),
   }
 }
