@@ -16,8 +16,8 @@ export interface ChangeEvent {
   /** Name of the API key that wrote; null if the write came without a key. */
   readonly key: string | null
   /**
-   * JSON text of an array: the columns whose values differ. `before` and `after`: JSON texts of their old and their new values;
-   * null: the values were not recorded.
+   * JSON text of an array: the columns whose values differ. `before` and `after`: JSON texts of arrays with the old and the new
+   * values of these columns; null: the values were not recorded.
    */
   readonly changed: string
   readonly before: string | null
@@ -28,7 +28,7 @@ export interface ChangeEvent {
 
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
 
-/** Converts a token to the form in which a reader gets it. */
+/** Converts a token to the form that its reader gets: sealed, or as it is. */
 export type ShowToken = (token: string) => string
 
 /** Responds with a page of events. `hasValues`: true to include old and new values, if they were recorded. */
@@ -75,7 +75,7 @@ function changedProperties({ entity, changed }: ChangeEvent) {
   })
 }
 
-/** Writes an object of values by their properties' names; `null` if the values were not recorded. */
+/** Writes values as a JSON object with the names of their properties; `null` if the values were not recorded. */
 function valuesText(changed: ReturnType<typeof changedProperties>, texts: string | null): string {
   if (texts === null) return 'null'
   const values: (string | null)[] = JSON.parse(texts)

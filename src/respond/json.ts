@@ -6,7 +6,7 @@ import type { View } from '../model/view.ts'
 
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
-/** Members of a kind that writers of JSON and CSV need. If `readText` is null, the text from PostgreSQL is JSON already. */
+/** Fields of a kind that the writers of JSON and CSV need. If `readText` is null, the text from PostgreSQL is JSON already. */
 export type PrintableKind = Pick<Kind, 'readText' | 'isEscaped' | 'moment'>
 
 /** Writers of whole views, by the members of the view. */
@@ -14,7 +14,7 @@ const writers = new WeakMap<Members, Write>()
 
 /**
  * Returns a writer of all members of a view, or of chosen properties. It takes rows with the columns of the whole entity,
- * followed by those of the chosen related properties.
+ * followed by the columns of chosen related properties.
  */
 export function rowWriter({ members, whole }: View, choice: Projection | null = null): Write {
   if (choice !== null) return choiceWriter(choice, [...whole.properties, ...choice.related])
@@ -26,7 +26,10 @@ export function writeWritten(view: View | null, row: Row): string {
   return view === null ? `{"id":${row[0]}}` : rowWriter(view)(row)
 }
 
-/** Returns a writer of chosen properties, `{"a":1,"b":{"c":2}}`, from rows with these columns. */
+/**
+ * Returns a writer of objects with these members, such as `{"a":1,"b":{"c":2}}`. `columns`: the properties of a row's values, in
+ * their order.
+ */
 export function choiceWriter({ members }: { readonly members: Members }, columns: readonly Property[]): Write {
   return objectWriter(
     members.map((member) => [
@@ -38,7 +41,7 @@ export function choiceWriter({ members }: { readonly members: Members }, columns
 
 /** Returns the JSON of a value, which PostgreSQL has printed as text. */
 export function jsonOf({ readText }: PrintableKind, text: string | null): string {
-  // JSON has no NaN. Only another program can have stored one, by SQL.
+  // JSON has no NaN. A NaN was not stored through the API, but by SQL.
   if (text === null || (readText === null && text === 'NaN')) return 'null'
   if (readText === null) return text
   const value = readText(text)

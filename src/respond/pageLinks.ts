@@ -15,9 +15,9 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   const isBehind = seek.side === 'after'
   // No row is left in the direction of `seek`: this page is after the last page, or before the first.
   if (rows === 0) return { previous: isBehind ? last : null, next: isBehind ? null : 1, isFirst: false, isLast: false, last }
-  // In the direction of `seek`, the found rows decide whether another page follows, not the page's number: added or deleted rows
-  // may have moved the pages, and a client that follows links to the end must see every row. In the opposite direction, there is
-  // always the page from which the client came.
+  // In the direction of `seek`, the found rows decide whether another page follows. The page's number cannot decide that: added
+  // or deleted rows may have moved the pages, and a client that follows links to the end must see every row. In the opposite
+  // direction, there is always the page from which the client came.
   const [hasBefore, hasBehind] = isBehind ? [true, hasMore] : [hasMore, true]
   const within = (number: number) => Math.min(Math.max(number, 1), last)
   const number = within(page)
@@ -30,7 +30,10 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   }
 }
 
-/** Adds the links of a page to its headers. `cursors`: null for a link without a cursor. Spec 4.3; `Link` is of RFC 8288. */
+/**
+ * Adds the links of a page to its headers. `cursors`: the cursor of each link; null: the link is written without a cursor. Spec
+ * 4.3; `Link` is of RFC 8288.
+ */
 export function addLinks(
   headers: Record<string, string>,
   { previous, next, isFirst, isLast, last }: ReturnType<typeof pageLinksOf>,
@@ -71,7 +74,7 @@ const PAGE_DIGITS_MAX = 16
 /** Characters that clients send raw although URIs do not allow them; a # would begin a fragment. RFC 3986, 2. */
 const NOT_IN_URIS = /[#|\\^`{}[\]]/g
 
-/** Percent-encodes those raw characters of a request target that URIs do not allow. */
+/** Percent-encodes the characters of a request target that URIs do not allow. */
 export function encodeRaw(text: string): string {
   return text.search(NOT_IN_URIS) === -1 ? text : text.replace(NOT_IN_URIS, encodeURIComponent)
 }

@@ -3,7 +3,10 @@ import type { ApiError } from '../errors.ts'
 
 export interface Reply {
   readonly status: number
-  /** Headers, without the common headers. They are never edited, because a cached reply is sent many times. */
+  /**
+   * Headers of the response, to which http/ adds the common headers. This object is never edited, because a cached reply is sent
+   * many times.
+   */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array<ArrayBuffer> | Streamed | null
 }
@@ -12,16 +15,16 @@ export interface Reply {
 export interface Streamed {
   readonly texts: AsyncGenerator<string>
   readonly isGzipped: boolean
-  /** True if an error is written as the last line; if false, the connection breaks. */
+  /** True: an error is written as the last line of the body. False: an error breaks the connection. */
   readonly reportsErrorInBody: boolean
   readonly slot: StreamSlot
 }
 
 /** A slot of the concurrency limit of streams, held while the stream is sent. */
 export interface StreamSlot {
-  /** Time by `performance.now()` at which the client last stopped reading; null: the server is preparing its next rows. */
+  /** Time by `performance.now()` at which the client last stopped reading; null: the server is preparing the next rows. */
   idleSinceMs: number | null
-  /** Called to end the stream with this error, when it is evicted; null: the stream has not started, and cannot be evicted. */
+  /** Called with the error when the stream is evicted, to end it; null: the stream has not started, and cannot be evicted. */
   onEvict: ((error: ApiError) => void) | null
   /** Bytes that the stream holds in memory until its end. */
   bytes: number
@@ -48,7 +51,7 @@ export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
  */
 export const NO_STORE = 'no-store'
 
-/** Responds with JSON; `headers` override the default ones. */
+/** Responds with JSON; `headers` override the default headers. */
 export function respondJson(status: number, body: string, headers?: Record<string, string>): TextReply {
   const own = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE }
   return { status, headers: headers ? { ...own, ...headers } : own, body }

@@ -14,7 +14,10 @@ export class StoredBody {
   private readonly plain: Uint8Array<ArrayBuffer>
   private readonly gzipped: Uint8Array<ArrayBuffer> | null
 
-  /** `headers` are sent with every response, also with a 304. `Vary` includes `Accept-Encoding` if the body has two encodings. */
+  /**
+   * `headers` are sent with every response; only a 304 leaves out `Content-Type`. `Vary` includes `Accept-Encoding` if the body
+   * has two encodings.
+   */
   constructor(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) {
     this.plain = typeof body === 'string' ? new TextEncoder().encode(body) : body
     this.gzipped = this.plain.length < GZIP_BYTES_MIN ? null : Bun.gzipSync(this.plain)

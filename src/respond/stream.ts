@@ -17,7 +17,7 @@ export interface StreamWriter {
   readonly write: (row: Row) => string
 }
 
-/** Returns the writer of a stream's rows, which have these columns. */
+/** Returns the writer of a stream whose rows have these columns. */
 export function streamWriter(entity: Entity, query: StreamQuery, columns: readonly Property[], form: StreamForm): StreamWriter {
   const choice = query.choice ?? entity
   if (form === 'ndjson') return linesWriter(choiceWriter(choice, columns))
