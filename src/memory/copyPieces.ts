@@ -16,8 +16,8 @@ type CompileNextPiece = (last: string | null) => Statement
 /** Number of rows after which a step looks at the clock. */
 const STEP_ROWS = 250
 /**
- * Minimum and maximum time of a step. Within these bounds, a step is as long as the pause before it, so that other requests at
- * most double the time of a load.
+ * Minimum and maximum time of a step. Within these bounds, a step is as long as the pause before it. So other requests at most
+ * double the time of a load.
  */
 const STEP_MS_MIN = 3
 const STEP_MS_MAX = 20
@@ -38,7 +38,7 @@ const NEWLINE = 10
 export async function takePieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, take: TakeLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, compileNext(last))
-    // The error is thrown later, where the piece is awaited, unless processing the previous piece throws first.
+    // The error is thrown later, where the piece is awaited. Until then, this handler marks the rejection as handled.
     reading.catch(() => undefined)
     return reading
   }

@@ -21,7 +21,7 @@ interface TableAnswer {
   readonly changes: readonly { readonly id: string; readonly values: Row }[]
 }
 
-/** Indexes of the columns of `compileJointRows`. The columns of `compileJointQuestion` begin with the same three. */
+/** Indexes of the columns of `compileJointRows`. The first three columns of `compileJointQuestion` are the same. */
 const SNAPSHOT = 0
 const STATE = 1
 const KEPT_FROM = 2
@@ -32,8 +32,8 @@ const VALUES = 6
 
 /**
  * Moves the copies to one snapshot, which is taken after this call. If a copy can no longer be kept current, it ends, and the
- * other copies are moved. Returns the copies that must be asked about alone, because too many of their rows have changed. Nothing
- * else may move the copies meanwhile. @throws errors of the statements; then no copy has moved
+ * other copies are moved. Returns the copies that must be asked about alone, because too many of their rows have changed. Call it
+ * only while no other call moves these copies. @throws errors of the statements; then no copy has moved
  */
 export async function moveTogether(copies: readonly TableCopy[], reader: Reader): Promise<readonly TableCopy[]> {
   count(QUESTIONS)
@@ -62,13 +62,13 @@ async function moveByRows(
   changed: readonly TableCopy[],
   reader: Reader,
 ): Promise<readonly TableCopy[]> {
-  // The text of the statement depends on the order of the tables that it reads, so they are sorted. The other tables are not
-  // read: they may be locked.
+  // The tables to read are sorted, because the text of the statement depends on their order. Unchanged tables are not read,
+  // because they may be locked.
   const read = [...changed].sort((one, other) => (one.entity.table < other.entity.table ? -1 : 1))
   const unread = copies.filter((copy) => !changed.includes(copy))
   const rows = await ask(reader, compileJointRows([...read, ...unread].map(askedTableOf), read.length))
   const answers = answersOf([...read, ...unread], rows)
-  // Rows of the other tables may have changed since the first statement. Then all tables are read.
+  // Rows of the unread tables may have changed since the first statement. Then all tables are read.
   const isLate = answers.slice(read.length).some(({ isWhole, changes }) => isWhole || changes.length > 0)
   if (isLate) return moveByRows(copies, copies, reader)
   const current = answers.filter(({ copy, state, keptFrom }) => keeps(copy, () => copy.requireSame(state, keptFrom)))
@@ -107,7 +107,7 @@ async function takeRows(answers: readonly TableAnswer[]) {
     }
 }
 
-/** Does `work`, and ends the copy if that throws. Returns whether the copy is usable afterwards. */
+/** Calls `work`, and ends the copy if `work` throws. Returns whether the copy is usable afterwards. */
 function keeps(copy: TableCopy, work: () => void): boolean {
   if (copy.unusable !== null) return false
   try {

@@ -15,7 +15,7 @@ export interface AskedTable {
 
 /**
  * Maximum changed rows, and maximum lines of `row_change`, that a joint question reads for one table. It is small, because lists
- * of the other tables wait. A table with more changes is asked about alone.
+ * of all these tables wait. A table with more changes is asked about alone.
  */
 export const JOINT_CHANGES_MAX = 500
 
@@ -51,9 +51,9 @@ function elementOf(value: string): string {
 function askedTables(asked: readonly AskedTable[]) {
   const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
-  // PostgreSQL counts the elements of arrays that it gets as parameters, and finds a plan for that number cheaper than the
-  // generic plan. So it would plan each question anew, which takes longer than the question itself. It does not count elements in
-  // a subquery.
+  // Each array is in a subquery, because PostgreSQL does not count the elements there. It counts the elements of a plain
+  // parameter, and finds a plan for their number cheaper than the generic plan. So it would plan each question anew, which takes
+  // longer than the question itself.
   const arrays = commaList([
     sql`(select ${relations}::oid[])`,
     sql`(select ${nexts}::xid8[])`,
@@ -67,8 +67,8 @@ function askedTables(asked: readonly AskedTable[]) {
 
 /**
  * Compiles the question whether rows of the tables have changed since their snapshots. The result has a row for each table, in
- * the order of the tables. Columns: snapshot, state, oldest line, whether rows have changed, and the definition if
- * `asksDefinition`.
+ * the order of the tables. Columns: snapshot, state, transaction from which change lines are kept, whether rows have changed, and
+ * the definition if `asksDefinition`.
  */
 export function compileJointQuestion(asked: readonly AskedTable[], asksDefinition: boolean): Statement {
   return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(asked) }
@@ -91,10 +91,10 @@ function compileQuestionText(asksDefinition: boolean): string {
 }
 
 /**
- * Compiles a read of changed rows of the first `read` tables, as they are now, in one snapshot. Columns: snapshot, state, oldest
- * line, number of the table, whether too many rows have changed, id, and then the columns of each table that is read, table after
- * table. The columns of a table are null if the row was deleted or belongs to another table. For a table that is not read, there
- * are only the ids of changed rows. A table without changes has one row without an id.
+ * Compiles a read of changed rows of the first `read` tables, as they are now, in one snapshot. Columns: snapshot, state,
+ * transaction from which change lines are kept, number of the table, whether too many rows have changed, id, and then the columns
+ * of each table that is read, table after table. The columns of a table are null if the row was deleted or belongs to another
+ * table. For a table that is not read, there are only the ids of changed rows. A table without changes has one row without an id.
  */
 export function compileJointRows(asked: readonly AskedTable[], read: number): Statement {
   const { rows, params } = askedTables(asked)

@@ -1,8 +1,8 @@
 // Pauses between loads of a table whose copies are soon lost, because its rows change faster than a copy can follow.
 
 /**
- * A load was worth it if its copy was kept for at least this multiple of the load's duration, so that loads take at most a tenth
- * of the time.
+ * A load is wasted if its copy was kept for less than this multiple of the load's duration. So loads that are not wasted take at
+ * most a tenth of the time.
  */
 const WORTH_FACTOR = 10
 /** First pause after a wasted load, as a multiple of the duration of the load. */

@@ -29,10 +29,7 @@ interface Demand {
   readonly answer: PromiseWithResolvers<void>
 }
 
-/**
- * Demands that one question answers. The question asks about the copies of the largest demand, which include the copies of the
- * other demands.
- */
+/** Demands that one question answers. The question asks about `copies`, which include the copies of each demand. */
 interface Round {
   readonly copies: readonly TableCopy[]
   readonly demands: Demand[]
@@ -40,17 +37,22 @@ interface Round {
 
 /** Maximum number of groups. If there are more, groups in which no list waits are removed. */
 const GROUPS_MAX = 200
-/** Pause of joint questions about a group after one has failed. Meanwhile PostgreSQL answers the lists of the group. */
+/**
+ * Pause of joint questions about a group after such a question has failed. Meanwhile PostgreSQL answers the lists of the group.
+ */
 const PAUSE_MS = 1_000
 /**
- * Time for which questions about a table wait while a joint question waits for another table. Otherwise, if many questions ask
- * about each of the tables, all of them would hardly ever be free at the same time.
+ * Time for which a joint question that waits for a busy table keeps new questions from all its tables. Without this time, its
+ * tables would hardly ever be free together if many questions ask about each of them.
  */
 const HELD_MS_MAX = 100
 /** Time after which PostgreSQL answers lists of several tables, if a question about one of these tables is still running. */
 const QUEUED_MS_MAX = 1_000
 
-/** Sends questions about copies: one question answers all lists that wait. A copy is in one question at a time. docs/memory.md */
+/**
+ * Sends questions about copies: one question answers all lists that wait. At most one question about a copy runs at a time.
+ * docs/memory.md
+ */
 export class QuestionQueue {
   private readonly groups = new Map<Version, Group>()
   /** Demands for which no question was sent yet, the oldest first. */
@@ -138,7 +140,7 @@ export class QuestionQueue {
 
   /**
    * Keeps a demand in the queue, or gives up a joint demand that has waited too long. A joint demand in the queue holds its
-   * copies, so that no other question about them begins. It does not hold them if a question about one of them has already been
+   * copies, so that no new question about them begins. It does not hold them if a question about one of them has already been
    * running for `HELD_MS_MAX`.
    */
   private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
@@ -220,7 +222,10 @@ function forget(group: Group) {
   group.givenUpMs = performance.now()
 }
 
-/** Returns the demands, those for several tables first, because their questions also answer demands for one of these tables. */
+/**
+ * Returns the demands in the order in which they are sent. Demands for several tables come first, because a question about
+ * several tables also answers demands for one of them.
+ */
 function inOrder(demands: readonly Demand[]): readonly Demand[] {
   if (demands.length === 1) return demands
   return [...demands.filter(({ copies }) => copies.length > 1), ...demands.filter(({ copies }) => copies.length === 1)]

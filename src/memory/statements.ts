@@ -86,7 +86,10 @@ export function definitionOf(relation: Sql): Sql {
   return sql`(select case when signs is not null and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${recording}) as recording where pg_class.oid = ${relation})`
 }
 
-/** Compiles a read of the table's state. Columns: snapshot, number of the table in `pg_class`, state, oldest line, definition. */
+/**
+ * Compiles a read of the table's state. Columns: snapshot, number of the table in `pg_class`, state, transaction from which
+ * change lines are kept, definition.
+ */
 export function compileLoadedState(entity: Entity): Statement {
   const found = sql`select oid from pg_class where oid = ${relationOf(entity)}`
   return toStatement(
@@ -133,9 +136,9 @@ function compileQuestionText(entity: Entity, asksDefinition: boolean) {
 }
 
 /**
- * Compiles a read of the changed rows as they are now, in one snapshot. Columns: snapshot, state, oldest line, whether the table
- * must be loaded again, id, and the entity's columns, which are null if the row was deleted. If no row has changed, the result is
- * one row without an id.
+ * Compiles a read of the changed rows as they are now, in one snapshot. Columns: snapshot, state, transaction from which change
+ * lines are kept, whether the table must be loaded again, id, and the entity's columns, which are null if the row was deleted. If
+ * no row has changed, the result is one row without an id.
  */
 export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot, changesMax: number): Statement {
   const limit = integer(changesMax)

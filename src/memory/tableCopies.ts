@@ -33,7 +33,7 @@ const IDLE_MS = 60_000
 const REFRESH_MS = 5_000
 /** Time without lists after which a copy is evicted. */
 const UNUSED_MS = 600_000
-/** Time for which a table that did not fit is not loaded again, unless more memory is free. */
+/** Time for which a table that did not fit is loaded again only if more memory is free. */
 const LARGE_MS = 3_600_000
 /** Time without lists after which an optional part of a copy can be freed for another part. */
 const UNUSED_PART_MS = 10_000
@@ -43,7 +43,7 @@ const GIVE_WAY_MS = 1_000
 const SUMMARIES_MAX = 4
 const SUMMARIES_PER_KEY_MAX = 2
 
-/** Names under which loads, and reads of the orders of texts, take turns. */
+/** Names of the two users of the semaphore `reads`, which take turns: loads, and reads of the order of texts. */
 const LOADS = 'loads'
 const ORDERS = 'orders'
 
@@ -54,7 +54,7 @@ interface TableEntry {
   readonly entity: Entity
   readonly pauses: LoadPauses
   copy: TableCopy | null
-  /** Rows that the running load has read so far; null: no load is running. */
+  /** Rows that the running load of this table has read so far; null: no load of the table is running. */
   loading: ColumnTable | null
   /** True if a load is due or running. */
   isDue: boolean
@@ -63,7 +63,10 @@ interface TableEntry {
   lastUsedMs: number
   /** Earliest time of the next load. */
   notBeforeMs: number
-  /** Number of free bytes that were not enough for the table, and until when that counts; null: unknown. */
+  /**
+   * `bytes`: free memory that was not enough for the table. Until `untilMs`, only more memory counts as enough. Null: no load has
+   * run out of memory.
+   */
   missingRoom: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
@@ -82,7 +85,7 @@ export interface MemoryOptions {
   readonly log: Log
 }
 
-/** Copies and cached responses. The first list of a table starts a load; PostgreSQL answers until it is done. */
+/** Copies and cached responses. The first list of a table starts a load; until the load has ended, PostgreSQL answers. */
 export class TableCopies {
   readonly responses: ResponseCache
   /** Limits how long lists and summaries may block the event loop. */
@@ -92,7 +95,7 @@ export class TableCopies {
   private readonly queue: QuestionQueue
   private readonly tables = new Map<string, TableEntry>()
   private readonly bytesMax: number
-  /** Lets loads, and reads of the orders of texts, follow one another. */
+  /** Lets one load, or one read of the order of texts, run at a time. */
   private readonly reads = new FairSemaphore(1)
   private readonly timer: Timer
   private gaveWayMs = Number.NEGATIVE_INFINITY
@@ -225,7 +228,7 @@ export class TableCopies {
     const { table, moment } = await this.readRows(entry)
     const onLost = (cause: unknown) => {
       entry.copy = null
-      // The copy is full, and the memory is not. The next load makes a larger copy.
+      // The copy was full, although there was free memory. The next load makes a larger copy.
       const error = cause instanceof KernelFull && table.isWorn ? new CopyLost('the table has outgrown its copy') : cause
       if (error instanceof CopyLost || error instanceof KernelFull || error instanceof TextsCollide)
         this.noteFailure(entry, error, () => entry.pauses.afterLoss(performance.now()))
@@ -352,8 +355,8 @@ export class TableCopies {
   }
 
   /**
-   * Handles a failed load or a lost copy. Until the pause ends, no list starts a load. `pauseOfLost`: the pause if writes are the
-   * cause.
+   * Handles a failed load or a lost copy. Until the pause ends, no list starts a load. `pauseOfLost`: returns the pause in ms if
+   * writes are the cause.
    */
   private noteFailure(entry: TableEntry, error: unknown, pauseOfLost: () => number) {
     const { log } = this.options
@@ -388,7 +391,7 @@ export class TableCopies {
       // If the database is unreachable, the next list asks again.
       else this.refresh([copy]).catch(() => undefined)
     }
-    // Copies grow with new rows and texts.
+    // Copies grow with new rows and texts, so optional parts may have to be freed.
     for (const unusedMs of [UNUSED_PART_MS, 0]) this.freeUnused(0, unusedMs)
     const [least] = this.leastRecent()
     if (least === undefined || this.fits(0)) return

@@ -19,7 +19,7 @@ export interface CopyParts {
 
 /** Interval between checks of the table's definition. */
 const DEFINITION_MS = 500
-/** Number of columns of `compileChangedRows` before those of the entity. */
+/** Number of columns of `compileChangedRows` before the columns of the entity. */
 const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
 /** Maximum changes that a copy takes in while no list uses it: during its load, or when it is behind. */
@@ -39,7 +39,7 @@ class TooManyChanges extends CopyLost {}
 
 /** A copy of a table: exactly the rows that one snapshot of PostgreSQL sees, no matter who wrote them. docs/memory.md */
 export class TableCopy {
-  /** Number of this copy: no other copy in this process has it. */
+  /** Number of this copy, unique in this process. */
   readonly number = ++copies
   /** Version of the rows: after each change of a row, a new number that no copy has ever had. */
   version = ++versions
@@ -71,14 +71,14 @@ export class TableCopy {
   }
 
   /**
-   * Returns null while all rows are of one snapshot. Check this in the turn of the event loop in which a list is found, or a
-   * summary begins. Otherwise changed rows are being taken in, and the promise resolves when all are taken in.
+   * Returns null while all rows are of one snapshot. While changed rows are being taken in, returns a promise that resolves when
+   * all are taken in. Check this in the turn of the event loop in which a list is found, or a summary begins.
    */
   settled(): Promise<void> | null {
     return this.taking?.promise ?? null
   }
 
-  /** The snapshot of the copy, and the state of the table in it. */
+  /** The snapshot of the copy, and the state of the table in this snapshot. */
   get moment(): LoadedState {
     return this.loaded
   }
@@ -108,7 +108,7 @@ export class TableCopy {
       if (left === 0) throw new CopyLost('rows change faster than they can be read')
   }
 
-  /** Moves the copy to a newer snapshot. Returns how many rows PostgreSQL has sent for it; 0 if nothing has changed. */
+  /** Moves the copy to a newer snapshot. Returns the number of rows that PostgreSQL has sent; 0 if nothing has changed. */
   private async catchUp(changesMax: number): Promise<number> {
     const { relation, snapshot } = this.loaded
     const nowMs = performance.now()
@@ -130,8 +130,8 @@ export class TableCopy {
   }
 
   /**
-   * Takes changed rows in, a few in each turn of the event loop. If that fails, lists wait until the copy is released. @throws
-   * KernelFull, TextsCollide
+   * Takes changed rows in, a few in each turn of the event loop. If a row cannot be taken in, lists wait until the copy is
+   * released. @throws KernelFull, TextsCollide
    */
   private async take(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows

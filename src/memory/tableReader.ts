@@ -1,5 +1,5 @@
-// Reads tables for copies: all rows in one snapshot, or the texts of a property in their order. Each read has a connection of its
-// own, so that no other statement waits.
+// Reads tables for copies: all rows in one snapshot, or the texts of a property in their order. Each read opens a connection, so
+// that statements of requests do not wait for it.
 import type postgres from 'postgres'
 import { inTransaction, openFirst } from '../execute/connect.ts'
 import { parametersOf } from '../execute/driver.ts'
@@ -66,7 +66,7 @@ export function readTexts(url: string, entity: Entity, property: Property, take:
   })
 }
 
-/** Reads over its own connection, because the driver's COPY may hang after an error (porsager/postgres#917). */
+/** Reads over a new connection, because the driver's COPY may hang after an error (porsager/postgres#917). */
 async function readAlone<Result>(
   url: string,
   msMax: number,
