@@ -47,8 +47,8 @@ export function viewOfRight(right: Right, paths: RelatedViews = NO_PATHS): View 
 }
 
 /**
- * Returns one right to read the rows that at least one of these rights to a collection admits; undefined if there are no rights.
- * @throws Error if the rights show different properties, since the properties would then differ by row
+ * Unites rights to read one collection: the united right admits each row that at least one of them admits. Returns undefined if
+ * there are no rights. @throws Error if the rights show different properties, because the properties would then differ by row
  */
 export function uniteReads(rights: readonly Right[]): Right | undefined {
   const [first, ...others] = rights
@@ -79,8 +79,8 @@ export function hasSameFields({ collection, properties: one }: Right, { properti
 const VIEWS_MAX = 100
 
 /**
- * Returns the cache of the views of a right, by the texts of the rights to entities to which references lead. Keys with the same
- * texts share a view.
+ * Returns the cache of a right's views. The key of a view has the texts of the rights to entities to which references lead. API
+ * keys with the same texts share a view.
  */
 const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
@@ -99,7 +99,7 @@ function textOfView(right: Right, text = right.text): string {
   return isNamedView(right.collection) ? `${right.collection.text}\n${text}` : text
 }
 
-/** Returns the text of a right with the names of `{today}` and `{now}` in place of their values. */
+/** Returns the text of a right with `{today}` and `{now}` in place of their values. */
 export function signedTextOf({ text, signedText = text }: Right): string {
   return signedText
 }
@@ -185,8 +185,8 @@ export function readAccess(collection: Collection, read: View | null): Access {
 }
 
 /**
- * Returns the access that rights give to an entity. `read`: the view of the entity; `entities` and `views`: all that the server
- * has, because references may name rows of them.
+ * Returns the access that rights give to an entity. `read`: the view of the entity. `entities` and `views`: all entities and
+ * named views of the server, because references may name rows of them.
  */
 export function accessOf(
   whole: Entity,
@@ -225,7 +225,7 @@ function createAccess(parts: Parts, rights: readonly Right[]): CreateAccess {
 
 function createRight(parts: Parts, right: Right): CreateRight {
   const settable = settableOf(right)
-  // The value of a property that only the right can set needs no check.
+  // A value that only the right sets, and not the key, needs no check.
   const after = right.filters.filter((filter) => !isPreset(filter) || settable.has(filter.property))
   const guard = guardOf(parts, [{ before: [], after }], references(parts, [{ settable, fixed: right.filters }]))
   return { settable, presets: presetsOf(right), guard }
@@ -297,8 +297,8 @@ export function settableOf({ collection, properties }: Right): ReadonlySet<Prope
 }
 
 /**
- * Returns the conditions of a row after an update: those of `becomes`, and the right's filters by other properties that the key
- * may set, or by paths that begin with one of these properties.
+ * Returns the conditions of a row after an update: the filters of `becomes`, and the right's filters by properties that the key
+ * may set and `becomes` does not name. A key may set the property of a path if it may set the path's reference.
  */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []
@@ -327,9 +327,9 @@ interface Settable {
 }
 
 /**
- * Returns, by reference, the filters that the referred row must match: the filters of the rights to read it. A reference whose
- * value each of the rights sets (`fixed`) is left out, because it may name any row. If only some of the rights set its value, the
- * reference may also name the row that they set.
+ * Returns for each reference the filters that the referenced row must match: the filters of the rights to read it. A reference is
+ * left out if each of the rights sets its value (`fixed`), because this value may name any row. If only some of the rights set
+ * its value, the reference may also name the rows that they set.
  */
 function references(parts: Parts, rights: readonly Settable[]): Guard['references'] {
   const found = new Map<Property, readonly Filter[]>()

@@ -162,8 +162,8 @@ function checkRules(right: Right, reads: readonly Right[]) {
 
 /**
  * Checks copied properties. A key that may set a reference, and sees the value that is copied along it, can learn this value of
- * every row that the reference may name. So the key needs a right to read the other entity or a view of it, and each such right
- * must show the value.
+ * every row that the reference may name. So the key needs a right to read the referenced entity or a view of it, and each such
+ * right must show the value.
  */
 function checkCopies(right: Right, { possible, certain }: HeldRights, entities: readonly Entity[]) {
   const after = right.verb === 'create' ? right.filters : afterUpdate(right)
@@ -236,15 +236,15 @@ function shownBy(entity: Entity, property: Property, entities: readonly Entity[]
 }
 
 /**
- * Returns whether answers depend on the property: the right shows it, or one of the right's filters compares it, perhaps by a
- * path that leads to it in a row of another entity.
+ * Returns whether answers depend on the property: the right shows it, or one of the right's filters compares it, directly or by a
+ * path.
  */
 function shows(right: Right, property: Property): boolean {
   if (rowFiltersOf(right).some((filter) => endOf(filter.property) === property)) return true
   return right.verb === 'read' && right.collection.properties.includes(property) && isVisible(right, property)
 }
 
-/** Returns the property to which a path leads. Any other property is returned unchanged. */
+/** Returns the property to which a path leads. A property that is not a path is returned unchanged. */
 function endOf(property: Property): Property {
   return property.related ? endOf(property.related.property) : property
 }

@@ -54,7 +54,7 @@ export function checkVerb(text: string): void {
   })
 }
 
-/** Functions that read the filters of a right, and throw errors about it. */
+/** Functions for a right that is parsed: `readFilter` reads its filters, and `fail` throws errors about it. */
 interface Reading {
   readonly fail: Fail
   readonly readFilter: ReadFilter
@@ -121,7 +121,7 @@ function verbsOf(word: string, fail: Fail): readonly Verb[] {
   return fail(`a right begins with ${listed(known, 'or')}.${method ? ` For ${word} write ${method}.` : suggest(word, known)}`)
 }
 
-/** Returns the entity or named view with this path, in upper or lower case. */
+/** Returns the entity or named view with this name in its address; upper and lower case are the same. */
 export function collectionOf<Of extends Collection>(name: string, collections: readonly Of[], fail: Fail): Of {
   const found = collections.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (found) return found

@@ -12,8 +12,8 @@ export type Variable =
   | { readonly kind: 'today' | 'now'; readonly name: string }
 
 /**
- * A filter whose operand is known only at a request. At the request, the filter is bound to values. If that is impossible, the
- * filter's right does not exist for this request.
+ * A filter whose operand is known only at a request. At the request, the filter is bound to values. If it cannot be bound, its
+ * right does not exist for this request.
  */
 export class OpenFilter implements Filter {
   readonly property: Property

@@ -11,8 +11,8 @@ import { checkRights } from './checks.ts'
 import { parseRight, RightError } from './grammar.ts'
 
 /**
- * Number of keys whose rights a worker keeps at least. The caches have room for twice as many, since they drop half of their
- * entries at a time.
+ * Minimum number of API keys whose rights a worker can keep. The caches have room for twice as many, since they drop half of
+ * their entries at a time.
  */
 const KEPT_MAX = 10_000
 
@@ -108,8 +108,7 @@ class WholeRights implements GrantedRights {
   }
 
   /**
-   * Returns whether a collection may be read. Only `*:read` includes named views, because a list of rights can otherwise name
-   * only entities.
+   * Returns whether a collection may be read. Named views may be read by `*:read` only, because a list of rights names no views.
    */
   private mayRead(collection: Collection): boolean {
     return allows(this.allowed, isNamedView(collection) ? '*' : collection.plural, 'read')
