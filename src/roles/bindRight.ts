@@ -31,14 +31,14 @@ export function bindRight(right: Right, bindings: Bindings): Right | Missing {
 }
 
 /**
- * Returns the reason why a right cannot set these values: a value cannot be stored, or one property would need two values. Null
- * if it can set them.
+ * Returns the reason why a right cannot set these values: a value cannot be stored, or one property would need two values.
+ * Returns null if the right can set them.
  */
 function faultOfPresets(presets: readonly Filter[]): string | null {
   return presets.map(presetFault).find((fault) => fault !== null) ?? contradictionOf(presets)
 }
 
-/** Returns the bound filters, except that filters by `{today}` and `{now}` stay open. */
+/** Returns the bound filters. Filters by `{today}` and `{now}` are returned open, as they were before. */
 function withTimesOpen(open: readonly Filter[], bound: readonly Filter[]): readonly Filter[] {
   return open.map((filter, index) => (isTime(filter) ? filter : (bound[index] as Filter)))
 }

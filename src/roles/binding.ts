@@ -80,8 +80,8 @@ function unusableClaim(name: string): string {
 }
 
 /**
- * Returns true if a claim or a property of the own row has this value, as the whole text or as an element of the list; else the
- * reason why it does not.
+ * Returns true if a variable has this value, or is a list with this value; otherwise the reason why not. The variable is a claim,
+ * or a property of the person's own row.
  */
 export function hasValue(variable: Variable, value: string, bindings: Bindings): true | Missing {
   const found = variable.kind === 'own' ? ownValues(variable, bindings) : claimValues(variable.name, bindings)

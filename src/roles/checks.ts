@@ -8,8 +8,8 @@ import type { FaultList } from './faults.ts'
 import type { KeyBlock, PlacedRight, Role, RolesFile } from './file.ts'
 
 /**
- * Checks a file. If some of its lines have faults of their own, the checks of rights that need other rights are left out, because
- * those other rights may be on the faulty lines.
+ * Checks a file. Some checks of a right depend on further rights. If any line has a fault, these checks are left out, because the
+ * further rights may be on the faulty lines.
  */
 export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[], faults: FaultList): void {
   const isWhole = faults.isEmpty
@@ -41,8 +41,8 @@ function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
 }
 
 /**
- * Checks each right of a role together with other rights. A person may have the rights of all roles, since any role may apply to
- * her. She certainly has the rights of the same role and of the roles for everybody.
+ * Checks each right of a role together with the rights that a person may hold with it. A person may have the rights of all roles,
+ * since any role may apply to her. She certainly has the rights of the same role and of the roles for everybody.
  */
 function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity[], faults: FaultList) {
   const rightsOf = (some: readonly Role[]) => some.flatMap(({ rights }) => rights.map(({ right }) => right))
@@ -54,7 +54,10 @@ function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity
   }
 }
 
-/** Returns whether a right exists whenever the other right exists: each variable of the right must then have a value. */
+/**
+ * Returns whether the first right exists whenever the right `other` exists: each variable of the first right must then have a
+ * value.
+ */
 function exists({ filters }: Right, other: Right): boolean {
   const given = [...other.filters, ...(other.becomes ?? [])].filter(isOpen)
   return filters.every((filter) => !isOpen(filter) || isAlwaysBound(filter) || given.some((one) => isBoundWith(filter, one)))
@@ -68,8 +71,8 @@ function isAlwaysBound({ property, variable }: OpenFilter): boolean {
 }
 
 /**
- * Returns whether a filter can be bound whenever the other filter can: both have the same variable, for properties that take the
- * same values.
+ * Returns whether the first filter can be bound whenever `other` can be bound: both have the same variable, for properties that
+ * take the same values.
  */
 function isBoundWith({ variable, property, operator }: OpenFilter, other: OpenFilter): boolean {
   const takesSame =

@@ -24,8 +24,8 @@ const BYTES_OF_PERSON = 12_000
 /** Maximum memory of the bound rights that persons share, in bytes, for the two generations of the cache together. */
 const SHARED_BYTES_MAX = 128 * 2 ** 20
 /**
- * Estimated memory of a bound right, in bytes: without its values, and for each character of its text, because a list may have
- * 1,000 values.
+ * Estimated memory of a bound right, in bytes: a fixed part, and a part for each character of its text. The text counts, because
+ * a list may have 1,000 values.
  */
 const BYTES_OF_RIGHT = 1_500
 const BYTES_OF_CHARACTER = 10
@@ -128,8 +128,8 @@ export class Engine {
   }
 
   /**
-   * Returns rights to nothing, for a person without a row. Their refusals say what is wrong with her claim, if that is why no row
-   * was found.
+   * Returns rights to nothing, for a person without a row. If no row was found because of a claim, their refusals say what is
+   * wrong with the claim.
    */
   private ofUnknown({ finder }: TokenFacts): PersonRights {
     const told = finder instanceof Missing ? finder.told : null
@@ -164,7 +164,7 @@ export class Engine {
     const outcomes = applying.flatMap((role) => person.outcomes(role))
     const origins = this.originsOf(outcomes)
     const unread = unreadOf(outcomes)
-    // The line belongs to the key of the cache, because persons may have the same rights from different lines of the file.
+    // The key of the cache contains the line, because persons may have the same rights from different lines of the file.
     const given = [...origins].map(([right, { line }]) => `${keyOf(right)}\t${line}`)
     const text = [...given, ...unread.map(({ plural }) => `-${plural}`)].join('\n')
     const kept = this.kept.get(text) ?? new PersonRights([...origins.keys()], this.collections, this.share, { origins, unread })

@@ -31,7 +31,7 @@ export interface Role {
 
 export type Condition = HasCondition | ListCondition
 
-/** Condition that a claim, or a property of the own row, has a value, as the whole text or as an element of the list. */
+/** Condition that a claim, or a property of the person's own row, has a value, or is a list with this value. */
 interface HasCondition {
   readonly kind: 'has'
   readonly variable: Variable

@@ -19,7 +19,7 @@ export class KeyRights {
     this.usesTime = block.rights.some(({ right }) => [...right.filters, ...(right.becomes ?? [])].some(isOpen))
   }
 
-  /** Returns the rights as of now. It is the same object as long as their text is the same. */
+  /** Returns the current rights. The object stays the same as long as the text of the rights stays the same. */
   now(): NarrowRights {
     const time = this.usesTime ? requestTime() : ANY_TIME
     if (this.made && this.time === time) return this.made

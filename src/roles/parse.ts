@@ -158,7 +158,7 @@ class Parser {
     return { kind: 'list', list }
   }
 
-  /** Reads the address of a list of which no properties are shown, so that it must not name any in `fields`. */
+  /** Reads the address of a list. It must not have `fields`, because no properties of the list are shown. */
   private readList(text: string, scope: Scope, collections: readonly Collection[]): RowList {
     const [right] = parseRight(`read ${text}`, collections, filterReader(scope)) as [Right]
     const { collection: entity, filters, properties } = right
@@ -181,7 +181,9 @@ function requireUnmixed(filters: readonly Filter[]) {
     throw new Refused(`${mixed.property.name}[] with a variable can stand only once, since its values are those of the variable.`)
 }
 
-/** Decodes percent escapes, with which a value can contain a `#` after a space. @throws Refused for a malformed escape */
+/**
+ * Decodes percent escapes. Without an escape, a value cannot contain a `#` after a space. @throws Refused for a malformed escape
+ */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)

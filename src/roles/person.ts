@@ -26,11 +26,11 @@ export function variablesOf({ me, roles }: RolesFile): Variable[] {
   ]
 }
 
-/** Facts that the rights of a roles file need to know about each person. */
+/** Facts about a person on which the rights of a roles file depend. */
 export class Needs {
-  /** Indexes of the columns of the own row that variables name. */
+  /** Indexes of those columns of the person's own row that variables name. */
   readonly columns: readonly number[]
-  /** Lists that the conditions of roles ask for, each list once. */
+  /** Lists that the conditions of roles name, each list once. */
   readonly lists: readonly RowList[]
   readonly usesTime: boolean
   private readonly columnOf: ReadonlyMap<Property, number>

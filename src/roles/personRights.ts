@@ -52,9 +52,8 @@ export class PersonRights extends NarrowRights {
   }
 
   /**
-   * Returns the rights that `find` returns, except to read an entity in `unread`. Without a right to read an entity, a person may
-   * refer to all of its rows. If she lacks only the value of a variable, she must not gain this, so she gets a right to read no
-   * row.
+   * Returns the rights that `find` returns. To read an entity in `unread`, it returns a right to read no row: without any right
+   * to read the entity, the person could refer to all its rows, only because a variable has no value.
    */
   protected override findReferable(collection: Collection, verb: Verb): readonly Right[] {
     const isUnread = verb === 'read' && this.unread.some(({ name }) => name === collection.name)

@@ -46,7 +46,7 @@ export interface Outline {
   readonly claims: readonly string[]
   /** Definitions of the views, such as `view Directory Employees?EmploymentEnd=`. */
   readonly views: readonly string[]
-  /** `when`: null for everybody. */
+  /** `when`: the condition of the role; null if everybody has the role. */
   readonly roles: readonly { readonly name: string; readonly when: string | null; readonly rights: readonly string[] }[]
   readonly keys: readonly { readonly name: string; readonly rights: readonly string[] }[]
 }

@@ -16,7 +16,7 @@ export interface Line {
 export interface Block {
   readonly number: number
   readonly name: string
-  /** Condition of a role as the file writes it; null if everybody has the role, and for keys. */
+  /** Condition of a role as the file writes it; null if everybody has the role, or if the block is of a key. */
   readonly when: string | null
   readonly rights: Line[]
 }
@@ -97,7 +97,7 @@ function faultOfKeyword(keyword: string): string {
   return `"${excerpt(keyword, 40)}" begins no statement: ${form}.${suggest(keyword, KEYWORDS)}`
 }
 
-/** Reads the rest of a line `role` or `key`. A faulty name becomes '', so that the rights below it are still read. */
+/** Reads the text after the keyword `role` or `key`. A faulty name becomes '', so that the rights below it are still read. */
 function readBlock(keyword: 'role' | 'key', { number, text }: Line, faults: FaultList): Block {
   const [, name = '', when = null] = ROLE.exec(text) ?? []
   const form = keyword === 'role' ? 'role <name>, or role <name> when <condition>' : 'key <name>'

@@ -61,8 +61,8 @@ export function readVariable(name: string, { me, claimsRefusal, ownRefusal }: Sc
   const refusal = isOwn ? ownRefusal : claimsRefusal
   if (refusal !== null) throw new Refused(`{${excerpt(name, 60)}} has no value here: ${refusal}`)
   if (!isOwn) return { kind: 'claim', name }
-  // The line "me" has a fault. The variable is read as a claim, which can have any value, so that the rest of its line can be
-  // checked.
+  // The line "me" has a fault. The variable is read as a claim, which can have any value, so that the line with the variable can
+  // be checked.
   if (me === null) return { kind: 'claim', name }
   if (lower === 'me') throw new Refused(`{me} is a row: write {me.Id}, or another property of ${me.plural}.`)
   const property = ownProperty(me, name.slice(OWN.length))
@@ -83,7 +83,7 @@ function ownProperty(me: Entity, name: string): Property {
 }
 
 /**
- * Kinds whose values a property of another kind can have, by the kind of the property. Each kind can also have its own values.
+ * Further kinds whose values a property can have, by the kind of the property. Each property can have the values of its own kind.
  */
 const TAKES: Readonly<Record<KindName, readonly KindName[]>> = {
   text: ['oneOf'],
@@ -119,7 +119,7 @@ function misfit({ name }: Variable, what: string, property: Property): Refused {
   return new Refused(`{${name}} is ${what}, and ${property.name} must be ${property.kind.allowed}.`)
 }
 
-/** Returns the name of the entity whose ids are the property's values; null if it has other values. */
+/** Returns the name of the entity whose ids are the property's values; null if the values are no ids. */
 function entityOfIds(property: Property, owner: Entity): string | null {
   const { related, reference } = property
   if (related) return entityOfIds(related.property, related.view.whole)
