@@ -12,7 +12,7 @@ const READ_MS_MAX = 5_000
 const DOCUMENT_BYTES_MAX = 512 * 1024
 const KEYS_MAX = 100
 
-/** Matches advice at the end of messages of Bun's fetch, which does not help operators. */
+/** Matches the advice at the end of error messages of Bun's fetch. The advice does not help operators. */
 const BUN_ADVICE = / For more information, pass .*/
 
 /** Matches signature algorithms that use public keys. A token with an HMAC, or without a signature, is never accepted. */
@@ -23,8 +23,8 @@ const DEFAULT_ALGORITHM = 'RS256'
 /** Maximum characters of an endpoint's address. */
 const ENDPOINT_LENGTH_MAX = 500
 /**
- * Matches hosts that a content security policy can name. URLs also allow `;`, `,`, `*` and quotes in hosts, which have a meaning
- * in a policy.
+ * Matches hosts that a content security policy can name. URLs also allow `;`, `,`, `*` and quotes in hosts, but these characters
+ * have a meaning in a policy.
  */
 const PLAIN_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/
 
@@ -35,7 +35,7 @@ export interface Published {
   readonly endpoints: SignInEndpoints | string
 }
 
-/** Thrown if the documents of an issuer cannot be read, or are not as they must be. The message is for an operator. */
+/** Thrown if the documents of an issuer cannot be read, or are not valid. The message is for an operator. */
 export class IssuerError extends Error {}
 
 /**

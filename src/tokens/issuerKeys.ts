@@ -24,7 +24,7 @@ export interface Keys {
 interface Options {
   /** Called with the reason why the issuer cannot be read, once per outage, and with null when it can be read again. */
   onOutage(reason: string | null): void
-  /** Called when the issuer has other keys than before. */
+  /** Called when the documents of the issuer have changed, and with them perhaps its keys. */
   onChange(): void
   /**
    * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can.
@@ -66,7 +66,7 @@ export class IssuerKeys {
     return this.endpointsRead
   }
 
-  /** False if the last reading failed, so that the issuer may have other keys by now. */
+  /** False if the last reading failed, so that the issuer may have new keys by now. */
   get isCurrent(): boolean {
     return this.isLastGood
   }
@@ -85,8 +85,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Reads the keys, unless they were last asked for less than `askEveryMs` ago. Resolves when the reading has ended, or at once;
-   * never rejects.
+   * Reads the keys if the last call that read them was at least `askEveryMs` ago. Resolves when the reading has ended, or at
+   * once; never rejects.
    */
   async ask(): Promise<void> {
     if (this.reading !== null) return this.reading

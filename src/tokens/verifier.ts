@@ -101,7 +101,7 @@ export class TokenVerifier implements TokenCheck {
     }
   }
 
-  /** Verifies a token with these keys. Null: none of them has signed it. */
+  /** Verifies a token with these keys. Returns null if none of the keys has signed the token. */
   private async check(token: string, keys: Keys): Promise<Verdict | null> {
     const { issuer, audience } = this.options
     try {
