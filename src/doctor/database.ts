@@ -20,7 +20,7 @@ const VERSION_MAX = 18
 /** Connections of the supervisor, in addition to those of the workers. */
 const SUPERVISOR_CONNECTIONS = 3
 
-/** Declarations of the server. `entities`: null if they cannot be read. */
+/** Entities and roles file of the server. `entities`: null if they cannot be read. */
 interface Declared {
   readonly entities: readonly Entity[] | null
   readonly roles: FoundRoles
@@ -120,7 +120,7 @@ function encryption(url: string, { isEncrypted }: postgres.Row): Finding {
   return advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')
 }
 
-/** True if every host of an address is this machine. */
+/** Returns whether every host of a database URL is this machine. */
 export function isLocal(url: string): boolean {
   return readDatabaseUrl(url).hosts.every(({ host }) => LOOPBACK.test(host))
 }
@@ -219,7 +219,7 @@ async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): P
   return fault('indexes', `missing or not valid: ${commands.join('; ')}`)
 }
 
-/** Age of a change from which it is reported as held back, in seconds. */
+/** Minimum age, in seconds, of a change that is reported as held back. */
 const HELD_SECONDS = 60
 
 /** Finds open transactions that delay the change feed, in any database of the cluster. D57 */

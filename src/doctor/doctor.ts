@@ -1,4 +1,4 @@
-// `roster doctor`: examines settings, machine, database and Redis; each check is a finding.
+// `roster doctor`: examines settings, machine, database and Redis. Each check returns findings.
 import { RedisClient } from 'bun'
 import { Command } from 'commander'
 import { withoutEcho } from '../admit/redis.ts'

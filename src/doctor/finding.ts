@@ -1,4 +1,4 @@
-// Findings of `roster doctor`. Several checks share two of them: about clocks, and about databases that refuse a connection.
+// Findings of `roster doctor`. Several files use the findings about clocks, and about databases that refuse a connection.
 import { classify } from '../execute/outcomes.ts'
 
 /** A finding of the doctor. `advice`: a server runs, but could run better or more safely. */

@@ -19,11 +19,12 @@ const MIB = 2 ** 20
 /** Minimum free disk space for DATA_DIR; with less, an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
 /**
- * Maximum memory of ended servers for which no advice is given. A start frees their empty pages; the request counts take less.
+ * Memory of ended servers from which advice is given. Each start frees the empty pages of this memory; the counts that it keeps
+ * take less.
  */
 const ENDED_BYTES_MAX = 8 * MIB
 /**
- * Time before the end of a certificate from which to advise its renewal: 14 days. Programs that renew certificates of 90 days do
+ * Remaining validity of a certificate below which its renewal is advised: 14 days. Programs that renew certificates of 90 days do
  * so 30 days before the end.
  */
 const RENEWAL_MS = 14 * 86_400_000
@@ -70,7 +71,7 @@ function sharedMemory(config: Config): Finding {
   const room = roomAt(dirname(folder)) + bytesIn(folder)
   const text = `${Math.ceil(bytes / MIB)} MiB of ${Math.floor(room / MIB)} MiB in ${dirname(folder)}`
   if (bytes <= room) return ok('shared memory', text)
-  // Without room in memory, the server keeps its tables in DATA_DIR.
+  // Without room in memory, the server keeps its tables of limits in DATA_DIR.
   const say = bytes > roomAt(dataDir) ? fault : advice
   return say(
     'shared memory',
