@@ -41,7 +41,7 @@ export function entitiesOf(events: readonly string[], entities: readonly Entity[
   return entities.filter(({ plural }) => events.some((event) => event.startsWith(`${plural}:`)))
 }
 
-/** Returns whether a hook subscribes to an event. `type`: `Employees:update`. */
+/** Returns whether a hook subscribes to an event. `type`: name of the event, such as `Employees:update`. */
 export function wantsEvent(events: readonly string[], type: string): boolean {
   return events.includes(ALL_EVENTS) || events.includes(type)
 }

@@ -27,7 +27,7 @@ export interface RunParts {
 }
 
 const PAGE_EVENTS = 100
-/** Maximum concurrent deliveries of one hook; each delivery is about another row. */
+/** Maximum concurrent deliveries of one hook; each delivery is about a different row. */
 const IN_FLIGHT_MAX = 4
 /** Interval at which the position is saved during deliveries. The next sender repeats the deliveries after the saved position. */
 const SAVE_MS = 1_000
@@ -39,7 +39,10 @@ const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const WAIT_MS = 60_000
-/** Minimum delay of an attempt, in ms, that shows that no server was running. The delay does not count as time of failures. */
+/**
+ * Minimum delay of an attempt, in ms, from which it follows that no server was running. Such a delay does not count as time of
+ * failures.
+ */
 const NO_SERVER_MS_MIN = 3_600_000
 
 /** Delivers the changes of one hook from its position on, until the run is stopped or the hook is parked. */
@@ -163,7 +166,7 @@ export class HookRun {
     else if (status !== null) await this.noteSuccess(status)
   }
 
-  /** Moves the checkpoint forward to the first change that is not delivered. */
+  /** Moves the checkpoint forward: all changes up to it are delivered. */
   private advance() {
     const first = this.queue.findIndex(({ isDelivered }) => !isDelivered)
     const done = first === -1 ? this.queue.length : first

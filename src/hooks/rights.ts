@@ -39,8 +39,7 @@ export function requireSameEntities(events: readonly string[], rights: readonly 
 }
 
 /**
- * Returns the views in which a hook shows the entities whose events it delivers. @throws RightError if its rights do not fit the
- * entities
+ * Returns the view of each entity whose events a hook delivers. @throws RightError if the hook's rights do not fit the entities
  */
 export function viewsOf({ events, rights }: Subscription, entities: readonly Entity[]): readonly View[] {
   const subscribed = entitiesOf(events, entities)

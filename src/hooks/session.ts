@@ -64,7 +64,10 @@ export class Session {
     return this.losing.signal
   }
 
-  /** Tries to become the sender. Returns `none` if no hook is active, and `waiting` if another process is the sender. */
+  /**
+   * Tries to become the sender. Returns `none` if no hook is active or the database is read-only, and `waiting` if another
+   * process is the sender.
+   */
   async elect(): Promise<'none' | 'waiting' | 'sender'> {
     const [row] = await this.run(
       (sql) => sql<{ isAny: boolean; isSender: boolean }[]>`
@@ -113,8 +116,8 @@ export class Session {
   }
 
   /**
-   * Saves the position of a hook and the state of its deliveries. `parkedFor`: reason to park the hook, or null. Returns false if
-   * the hook was changed, or another process is the sender.
+   * Saves the position of a hook and the state of its deliveries. `parkedFor`: reason to park the hook; null: the hook stays
+   * active. Returns false if the hook was changed, or another process is the sender.
    */
   async save(hook: Hook, atMs: number, status: string | null, parkedFor: string | null): Promise<boolean> {
     const { id, revision, checkpoint, failingSinceMs, attempts, nextAttemptMs } = hook
