@@ -165,7 +165,7 @@ export class QuestionQueue {
     const fault = await copy.ask().catch((error: unknown) => error)
     this.asked.delete(copy)
     // Lists that have arrived since the question was sent do not wait for the catch-up: PostgreSQL answers them. The catch-up
-    // begins after all of them have arrived, so its snapshot is not too old for any list.
+    // begins after all of them have arrived, so its snapshot is not too old for any of these lists.
     if (!wasBehind && isBehind(copy)) this.catchUp(copy)
     for (const { answer } of demands)
       if (fault === undefined) answer.resolve()

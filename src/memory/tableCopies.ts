@@ -23,7 +23,10 @@ const SPARE_SHARE = 1 / 32
 /** Bytes of a code, and bytes of a row in the index of ids. */
 const CODE_BYTES = 4
 const INDEX_BYTES = 6
-/** Rows between two checks of the memory during a load. Texts may have any length, so their bytes are not known before. */
+/**
+ * Number of rows between two checks of the memory during a load. Texts may have any length, so the bytes of the rows are not
+ * known in advance.
+ */
 const CHECKED_ROWS = 1_000
 /** Pause in ms after a failed load, and after a table that did not fit. */
 const RETRY_MS = 60_000
