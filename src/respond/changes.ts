@@ -22,7 +22,7 @@ export interface ChangeEvent {
   readonly changed: string
   readonly before: string | null
   readonly after: string | null
-  /** The row in its current state; null: it was deleted; undefined: the request did not ask for rows. */
+  /** The row in its current state; null: the row was deleted; undefined: the request did not ask for rows. */
   readonly row?: Row | null
 }
 
@@ -43,7 +43,7 @@ export function respondChanges(
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(shown)},"more":${more}}`)
 }
 
-/** Returns the time of an event in the format of JSON. */
+/** Returns the time of an event in UTC, such as `2024-01-31T09:30:00Z`. */
 export function instantOf({ at }: ChangeEvent): string {
   return `${at.slice(0, 10)}T${at.slice(11, 19)}Z`
 }

@@ -8,7 +8,9 @@ type FilterJson =
   | { readonly property: string; readonly operator: string; readonly value: string | null }
   | { readonly property: string; readonly operator: string; readonly values: readonly (string | null)[] }
 
-/** JSON of one right. `properties`: null if the right covers all properties. `role` and `template`: null for keys. */
+/**
+ * JSON of one right. `properties`: null if the right covers all properties. `role` and `template`: null if the right is of a key.
+ */
 interface RightJson {
   readonly text: string
   readonly role: string | null

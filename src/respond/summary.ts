@@ -10,7 +10,7 @@ import { cellWriter, csvWriter, linesWriter, type StreamWriter } from './stream.
 
 const AVERAGE_SCALE = 8
 
-/** Responds with a page of groups. `rows`: keys, count and figures; `url`: absolute, without a query. */
+/** Responds with a page of groups. `rows`: for each group its keys, count and figures; `url`: absolute, without a query. */
 export function respondSummary(query: SummaryQuery, rows: readonly Row[], total: number, url: string): BytesReply {
   const write = groupWriter(membersOf(query))
   const body = Buffer.from(`[${rows.map(write).join(',')}]`)
