@@ -298,7 +298,7 @@ export function settableOf({ collection, properties }: Right): ReadonlySet<Prope
 
 /**
  * Returns the conditions of a row after an update: the filters of `becomes`, and the right's filters by properties that the key
- * may set and `becomes` does not name. A key may set the property of a path if it may set the path's reference.
+ * may set, if `becomes` does not name the property. A key may set the property of a path if it may set the path's reference.
  */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []

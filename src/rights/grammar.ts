@@ -19,7 +19,7 @@ export class RightError extends Refused {}
 /** Maximum length of a right, as it is typed and as it is stored. */
 const LENGTH_MAX = 4_000
 const WRITE = 'write'
-/** Methods that people write in place of verbs. */
+/** HTTP methods that people write in place of verbs, each with the verb that it means. */
 const METHODS = new Map<string, Verb>([
   ['get', 'read'],
   ['post', 'create'],

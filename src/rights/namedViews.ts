@@ -16,7 +16,7 @@ const FORM = 'a name and the address of a list, such as view Directory Employees
 
 /**
  * Parses a named view. `address`: the list that the view shows, such as `Employees?EmploymentEnd=&fields=Id,DisplayName`;
- * `collections`: the entities, and the other views. @throws RightError that names the fault
+ * `collections`: the entities, and the views that were parsed before. @throws RightError that names the fault
  */
 export function parseNamedView(name: string, address: string, collections: readonly Collection[]): NamedView {
   const [view] = parseText(`view ${name} ${address}`, 'a view', (_, fail) => [parseView(name, address.trim(), collections, fail)])
