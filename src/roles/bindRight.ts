@@ -38,7 +38,7 @@ function faultOfPresets(presets: readonly Filter[]): string | null {
   return presets.map(presetFault).find((fault) => fault !== null) ?? contradictionOf(presets)
 }
 
-/** Returns the bound filters. Filters by `{today}` and `{now}` are returned open, as they were before. */
+/** Returns the bound filters. In place of filters by `{today}` and `{now}`, it returns the open filters. */
 function withTimesOpen(open: readonly Filter[], bound: readonly Filter[]): readonly Filter[] {
   return open.map((filter, index) => (isTime(filter) ? filter : (bound[index] as Filter)))
 }

@@ -30,7 +30,7 @@ const SHARED_BYTES_MAX = 128 * 2 ** 20
 const BYTES_OF_RIGHT = 1_500
 const BYTES_OF_CHARACTER = 10
 
-/** Facts about a person that depend only on her token. */
+/** Facts about a person, kept by the claims of her token. They are valid for this `time` and `isEmailVerified`. */
 interface TokenFacts {
   readonly isEmailVerified: boolean
   readonly time: RequestTime

@@ -19,9 +19,9 @@ import { filterReader, readVariable, type Scope } from './variables.ts'
 const ME_ONLY_CLAIMS = 'this line finds the row of {me}, by claims.'
 const NO_ME = 'the file has no line such as me Employees?WorkEmail={email}'
 const NO_PERSON = 'a key is no person.'
-/** Matches `{groups} has hr`. */
+/** Matches a condition such as `{groups} has hr`. */
 const HAS = /^\{([^{}%+&#\s]{1,100})\}\s+has\s+(.+)$/s
-/** Matches `groups has hr`. */
+/** Matches a condition that lacks its braces, such as `groups has hr`. */
 const BARE_HAS = /^([^{}%+&#?\s]{1,100})\s+has\s+(.+)$/s
 
 /** Parses and checks a roles file. @throws RolesError that has all faults */

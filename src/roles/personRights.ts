@@ -18,7 +18,7 @@ interface PersonFacts {
   readonly origins?: ReadonlyMap<Right, Origin>
   /** Reason why the person has no rights; used only if she has none. */
   readonly reason?: string
-  /** Entities that she cannot read only because a variable of the right has no value. */
+  /** Entities that she cannot read, only because a variable of her right to read them has no value. */
   readonly unread?: readonly Entity[]
 }
 
