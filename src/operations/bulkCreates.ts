@@ -78,7 +78,7 @@ export class BulkCreates {
 }
 
 /**
- * Charges for the rows of a body before any row is parsed, and returns the rows' texts. @throws ApiError as `findRows` and
+ * Charges for the rows of a body before any row is parsed, and returns the rows' texts. @throws ApiError of `findRows` and
  * `chargeMore`
  */
 export async function chargedRows(

@@ -139,8 +139,8 @@ export class Changes {
 }
 
 /**
- * Checks that the token is of the present run of the feed, and that no event after the token was deleted. A restore of the
- * database begins a new run. @throws ApiError TokenExpired
+ * Checks that the token is of the present run of the feed, and that the events that follow the token are all kept. A restore of
+ * the database begins a new run. @throws ApiError TokenExpired
  */
 function requireKept(token: ChangesToken, { run, begun, deletedPosition, deletedNumber }: Found) {
   const isOld = comparePositions(token, { position: deletedPosition, number: deletedNumber }) < 0

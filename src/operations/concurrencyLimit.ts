@@ -18,7 +18,7 @@ interface Limit {
   readonly isResumable: boolean
 }
 
-/** Streams of lists. D55 */
+/** Limit on streams of lists. D55 */
 export const STREAMS: Limit = {
   max: 16,
   perKeyMax: 4,
@@ -27,11 +27,11 @@ export const STREAMS: Limit = {
   bytesMax: Infinity,
   isResumable: false,
 }
-/** Streams of summaries, each of which holds all its groups until its end. D76 */
+/** Limit on streams of summaries. Each stream holds all its groups until its end. D76 */
 export const SUMMARIES: Limit = { ...STREAMS, max: 4, perKeyMax: 2, nounPlural: 'streams of summaries', bytesMax: 128 * 2 ** 20 }
-/** Streams of the change feed. They stay open, so they do not count as streams of lists. D62 */
+/** Limit on streams of the change feed. They stay open, so they do not count as streams of lists. D62 */
 export const FOLLOWERS: Limit = { ...STREAMS, max: 64, perKeyMax: 8, isResumable: true }
-/** Bodies of several rows. A body may have up to 2 MiB. D59 */
+/** Limit on bodies of several rows. A body may have up to 2 MiB. D59 */
 export const BODIES: Limit = { ...STREAMS, max: 8, nounPlural: 'bodies of several rows', remedy: '' }
 
 /** Time for which a client must have read nothing before its stream can be evicted. */

@@ -22,8 +22,8 @@ export interface CopyQuestionsParts {
 
 /**
  * Answers from the copies `current` in the same turn of the event loop. These copies are of one snapshot, taken after the request
- * arrived. If they cannot answer, the answer is a promise: the copies of the needed tables are refreshed and searched, and if
- * they cannot answer either, the database is asked.
+ * arrived. If they cannot answer, returns a promise: the copies of the needed tables are refreshed and searched. If these cannot
+ * answer either, the database is asked.
  */
 export class CopyQuestions implements RowQuestions {
   constructor(

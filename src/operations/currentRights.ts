@@ -122,7 +122,7 @@ export class CurrentRights {
 
   private databaseQuestions(claims: Claims): RowQuestions {
     const read = (statement: BatchableStatement): Promise<Row[]> => {
-      // Statements with the same text are likely to cost the same.
+      // Statements are grouped by their text, because statements with the same text are likely to cost the same.
       const parentRow = `rights ${Bun.hash(statement.text)}`
       return this.parts.listReads.read(statement, callerOf(claims), { parentRow, isCostly: false }).catch(asUnavailable)
     }

@@ -151,8 +151,8 @@ export function suggestCheaperQuery({
 }
 
 /**
- * Answers 304 if the client has this page already. The page's tag stays the same while rows, total and links do. The tag is weak,
- * so no `If-Match` matches it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
+ * Answers 304 if the client has this page already. The page's tag stays the same as long as rows, total and links stay the same.
+ * The tag is weak, so no `If-Match` matches it. @throws ApiError PreconditionFailed. RFC 9110, 13.1 and 15.4.5, D42
  */
 export async function unlessHeld(reply: Promise<Reply> | Reply, conditions: Conditions): Promise<Reply> {
   const page = await reply

@@ -43,8 +43,8 @@ export class ReadOnlyResource {
   }
 
   /**
-   * Answers with a row that shows values of other rows. The tag changes with these values. It is weak, because no write could
-   * expect it in `If-Match`. RFC 9110, 8.8.1
+   * Answers with a row that shows values of other rows. The tag changes with these values. It is weak, because it is no version
+   * that a write could require by `If-Match`. RFC 9110, 8.8.1
    */
   private respondRelated(id: string, tag: string, body: string, conditions: Conditions | null): Reply {
     const shown = `${tag}-${Bun.hash(body).toString(36)}`

@@ -39,7 +39,7 @@ export interface RefusedUpdate extends Refused {
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
   /**
-   * Guard of all rights to update; null: they admit every row. If it admits a row, an update of the row gets no 404, even if the
+   * Guard of all rights to update; null: they admit every row. An update of a row that this guard admits gets no 404, even if the
    * rights that the update uses do not admit the row.
    */
   readonly reach: Guard | null
@@ -208,7 +208,7 @@ function takenValue({ name, properties }: Entity, constraint: string): Fault | n
 /** Maximum number of referring rows to count for each column; a message calls more rows "over 1,000". */
 const COUNTED_MAX = 1_000
 
-/** Number of rows that refer to a row, for each column. */
+/** Number of rows that refer to a row, for each referring column. */
 type Counts = readonly number[]
 
 /**

@@ -72,7 +72,7 @@ export class RowReads {
     return new ApiError('NotFound', `There is no ${row} with id ${id}.`)
   }
 
-  /** Returns the tag of a row, without its quotes, from the transaction number after its columns. */
+  /** Returns the tag of a row, without its quotes. It is made of the transaction number after the row's columns. */
   tagOf(row: Row): string {
     return this.shape + (Number(row[this.width]) % TRANSACTIONS)
   }

@@ -161,8 +161,8 @@ const PIECE_LENGTH_MAX = 8_000_000
 /** Maximum rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
 const PIECE_ROWS_SHARED = 100
 /**
- * Maximum duration of a read after which the next piece may be smaller. A longer read is slow because it sorts, and smaller
- * pieces would need more sorts.
+ * Maximum duration of a read that lets the next piece be smaller. A longer read is slow because it sorts, and smaller pieces
+ * would need more sorts.
  */
 const QUICK_MS_MAX = 30
 /** Time after a response during which other requests count as being served. */
