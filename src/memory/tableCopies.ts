@@ -23,10 +23,7 @@ const SPARE_SHARE = 1 / 32
 /** Bytes of a code, and bytes of a row in the index of ids. */
 const CODE_BYTES = 4
 const INDEX_BYTES = 6
-/**
- * Number of rows between two checks of the memory during a load. Texts may have any length, so the bytes of the rows are not
- * known in advance.
- */
+/** Number of rows between two checks of the memory during a load. The checks are needed, because texts may have any length. */
 const CHECKED_ROWS = 1_000
 /** Pause in ms after a failed load, and after a table that did not fit. */
 const RETRY_MS = 60_000
@@ -66,10 +63,7 @@ interface TableEntry {
   lastUsedMs: number
   /** Earliest time of the next load. */
   notBeforeMs: number
-  /**
-   * `bytes`: free memory that was not enough for the table. Until `untilMs`, only more memory counts as enough. Null: no load has
-   * run out of memory.
-   */
+  /** Number of free bytes that were not enough for the table. It counts until `untilMs`. Null: no such number is known. */
   missingRoom: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
