@@ -1,17 +1,17 @@
-// The page /docs: Scalar's API reference over our OpenAPI document, without requests to other hosts.
+// The page /docs, on which Scalar, a vendored script, shows our OpenAPI document. All requests go to our server.
 import type { StoredBody } from '../respond/storedBody.ts'
 import { hashSource, html, htmlDocument, Markup } from './layout.ts'
 import { packedScript } from './packedScript.ts'
 import vendored from './vendor/scalar.json'
 
-/** File name of Scalar's script. It contains the version, so the content of a name never changes. */
+/** File name of Scalar's script. It contains the version, because browsers cache the file for a year. */
 export const SCALAR_FILE = `scalar-${vendored.version}.js`
 
 export const scalarReply = packedScript(`${SCALAR_FILE}.gz`)
 
 /**
- * Inline script that replaces `localStorage` and `sessionStorage` by texts in memory if the browser blocks them or has no room.
- * It runs before Scalar, which reads both as it loads.
+ * Inline script that replaces `localStorage` and `sessionStorage` by stores in memory if the browser blocks them, or if they are
+ * full. It runs before Scalar's script, which uses both when it loads.
  */
 const storageScript = `
 for (const name of ['localStorage', 'sessionStorage']) {
@@ -34,8 +34,8 @@ for (const name of ['localStorage', 'sessionStorage']) {
 `
 
 /**
- * Inline script that starts Scalar without other hosts: requests go to the server of the page. A key that the reader types
- * without a scheme is sent with `ApiKey`.
+ * Inline script that starts Scalar. Scalar sends its requests to the server of the page. An API key that the reader types without
+ * a scheme is sent as `ApiKey <key>`.
  */
 const script = `
 const root = new URL(document.querySelector('#docs').dataset.root, location.href).href

@@ -19,10 +19,10 @@ const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, entry
 }))
 const byCode = new Map(kinds.map((kind) => [kind.code.toLowerCase(), kind]))
 
-/** All error codes. For an unknown code, the page suggests the nearest of these. */
+/** All error codes. The error for an unknown code suggests the most similar of these codes. */
 export const errorCodes: readonly string[] = kinds.map(({ code }) => code)
 
-/** Returns the error with this code, in upper or lower case; null if there is none. */
+/** Returns the error with this code, compared without case; null if there is none. */
 export function findError(code: string): ErrorKind | null {
   return byCode.get(code.toLowerCase()) ?? null
 }
@@ -82,16 +82,16 @@ function statusText(status: number): string {
 }
 
 /**
- * Paths of this length or longer get JSON. A page's links depend on the whole path, and the path of a target that cannot be read
- * is cut at this length.
+ * Errors for paths of this length or longer are answered with JSON. If a target cannot be read, its path is cut at this length,
+ * and the relative links of a page would be wrong.
  */
 const PATH_LENGTH_MAX = 200
 
-/** Renders an error as a page with links, if a browser has sent the request. Null: the answer is JSON. */
+/** Renders an error as a page with links, for requests of browsers. Null: the response is JSON. */
 export function faultPage({ method, headers: asked }: Request, path: string, error: ApiError): Reply | null {
   const { code, message, details, headers } = error
   const { status, title, remedy } = findError(code) as ErrorKind
-  // Rendering a page costs many times what a JSON body costs, so requests over a rate limit get JSON.
+  // Rendering a page costs many times what JSON costs, so requests over a rate limit get JSON.
   const isPage = status !== 429 && (method === 'GET' || method === 'HEAD') && path.length < PATH_LENGTH_MAX
   if (!isPage || !prefersHtml(asked.get('accept'))) return null
   const root = rootOf(path)
@@ -111,12 +111,12 @@ ${faults}</ul>
   return { status, headers: { ...own, 'Cache-Control': NO_STORE, ...headers }, body: page.body }
 }
 
-/** Returns the JSON for the page of all codes. */
+/** Returns the JSON of /errors: a list of all errors. */
 export function errorsJson(baseUrl: string): StoredBody {
   return jsonPage<'errors'>({ errors: kinds.map((kind) => textsOf(kind, baseUrl)) })
 }
 
-/** Returns the JSON for the page of a code. */
+/** Returns the JSON of /errors/{code}: the error with an example. */
 export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
   const { code, body = null, when = null, answer } = kind
   const [method = '', target = ''] = kind.request.split(' ')

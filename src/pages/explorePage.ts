@@ -1,4 +1,4 @@
-// The page /explore and its files: scripts and style have hashes in their names.
+// The page /explore, its scripts and its style sheet. The names of the files contain hashes of their content.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SignIn } from '../model/signIn.ts'
@@ -14,10 +14,10 @@ const styles = new StoredBody(css, { 'Content-Type': 'text/css; charset=utf-8', 
 
 const SCRIPT = `explore-${script.sha256.slice(0, 12)}.js`
 const STYLE = `explore-${Bun.hash(css).toString(36)}.css`
-/** Name of the second script, which reads files. The first script imports it when a file is dropped or chosen. */
+/** File name of the second script, which reads spreadsheets. The first script imports it when a file is dropped or chosen. */
 const READER = `reader-${reader.sha256.slice(0, 12)}.js`
 
-/** Files of the page, by name. Browsers cache them for a year, because a name changes with its content. */
+/** Files of the page, by name. Browsers cache them for a year, because the name of a file changes with its content. */
 export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise<Reply> | Reply>> = {
   [SCRIPT]: packedScript('explore.js.gz'),
   [STYLE]: (request) => styles.reply(request),
@@ -25,8 +25,8 @@ export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise
 }
 
 /**
- * Returns the handler of the page. The page's script reads the OpenAPI document and lists, with a key or with the token of a
- * person. `signIn`: returns how people sign in; null if they cannot.
+ * Returns the handler of the page. The page's script requests the OpenAPI document and the data with an API key, or with the
+ * token of a person. `signIn`: returns how people sign in; null: people cannot sign in.
  */
 export function explorePages(signIn: (() => Promise<SignIn>) | null) {
   const cache = new Map<string, { facts: string; body: StoredBody }>()
@@ -50,14 +50,15 @@ function explorePage(root: string, signIn: SignIn | null): StoredBody {
 <script defer src="${root}explore/${SCRIPT}"></script>`
   const body = html`<div id="explore" data-root="${root}" data-reader="explore/${READER}" data-sign-in="${JSON.stringify(signIn)}"></div>
 <noscript><p>This page needs JavaScript. The <a href="${root}docs">docs</a> say how to ask for the same data.</p></noscript>`
-  // A page from the browser's cache could have addresses that the issuer no longer uses.
+  // A page in the browser's cache could have addresses that the issuer no longer uses. So browsers must revalidate it.
   const headers = signIn === null ? {} : { 'Cache-Control': 'no-cache' }
   return htmlDocument({ title: 'Roster', root, head, body, policy: policyOf(signIn), headers })
 }
 
 /**
- * Returns the content security policy: no inline script runs, and the script cannot turn text into markup. The script sends
- * requests only to its own server and, for tokens, to the issuer. The issuer's other addresses are opened by the browser itself.
+ * Returns the content security policy. No inline script runs, and the script cannot turn text into markup. The script sends
+ * requests only to its own server and to the issuer's token endpoint. To sign in or out, the browser leaves the page for a page
+ * of the issuer.
  */
 function policyOf(signIn: SignIn | null): string[] {
   const ofTokens = signIn?.endpoints ? ` ${new URL(signIn.endpoints.token).origin}` : ''

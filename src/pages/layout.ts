@@ -1,10 +1,10 @@
-// HTML of pages: a template tag that escapes, documents with a content security policy, the common layout and style.
+// Renders HTML pages: escapes values in markup, adds a content security policy, and has the common layout and style.
 import { createHash } from 'node:crypto'
 import type { PageJson } from '../describe/successes.ts'
 import { JSON_TYPE } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 
-/** Five minutes, so that a reader who goes back and forth loads a page once. */
+/** `Cache-Control` of pages: five minutes. A reader who goes back and forth loads each page once. */
 const PAGE_CACHE = 'max-age=300'
 
 /** Returns the source expression that allows an inline style or script in a content security policy. CSP 3, 6.7.3.3. */
@@ -18,7 +18,7 @@ interface Document {
   readonly root: string
   readonly head: Markup
   readonly body: Markup
-  /** Directives of the content security policy; everything that they do not name is refused. */
+  /** Directives that are added to `POLICY`. A kind of resource without a directive may not be loaded. */
   readonly policy: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -56,7 +56,7 @@ ${body}
   })
 }
 
-/** Renders a page in the common layout. It runs no script, and loads only this server's icon. */
+/** Renders a page in the common layout. The page runs no script, and loads only this server's icon. */
 export function layOut({ title, root, main }: Pick<Document, 'title' | 'root'> & { readonly main: Markup }): StoredBody {
   const body = html`<nav aria-label="Roster">
 <a href="${root}">Roster</a>
@@ -74,21 +74,24 @@ ${main}
 }
 
 /**
- * Returns the JSON that programs get at the address of a page. Its type follows from the schema of that page in the OpenAPI
+ * Returns the JSON that programs get at the address of a page. The type of `value` follows from the page's schema in the OpenAPI
  * document.
  */
 export function jsonPage<Name extends keyof PageJson>(value: PageJson[Name]): StoredBody {
   return new StoredBody(JSON.stringify(value), { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' })
 }
 
-/** Text that is markup already: `html` has escaped its values, or it is a constant. */
+/** Text that is markup already: a constant, or a result of `html`, which has escaped the values in it. */
 export class Markup {
   constructor(readonly text: string) {}
 }
 
 type Part = Markup | string | number | readonly Markup[]
 
-/** Makes markup in which every interpolated string is escaped, for text and for quoted attributes. */
+/**
+ * Makes markup from a template literal. Interpolated strings are escaped, so that they can stand in text and in quoted
+ * attributes.
+ */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(String.raw({ raw: texts }, ...parts.map(write)))
 }
@@ -99,7 +102,7 @@ function write(part: Part): string {
   return part.map(({ text }) => text).join('')
 }
 
-/** Style of all pages. The reader's system chooses between light and dark. */
+/** Style of the pages in the common layout. The reader's system chooses between light and dark. */
 const style = `
 :root { color-scheme: light dark;
   --back: #fff; --text: #1b1f23; --quiet: #59616a; --line: #d5dae0; --band: #f4f6f8; --link: #0550ae }

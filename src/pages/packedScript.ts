@@ -16,8 +16,8 @@ const HEADERS = {
 }
 
 /**
- * Returns a handler that serves a script of `vendor/`. The path must change with the content, because browsers cache the script
- * for a year.
+ * Returns a handler that serves a script of `vendor/`. The script's URL must change with its content, because browsers cache the
+ * script for a year.
  */
 export function packedScript(file: string): (request: Headers) => Promise<Reply> {
   let gzipped: Uint8Array<ArrayBuffer> | undefined

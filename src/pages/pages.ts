@@ -1,4 +1,5 @@
-// The pages by their paths: landing page, errors, docs, /explore and small files; HTML for browsers, JSON for programs.
+// Handlers of the pages: landing page, errors, docs, /explore and small files. At the addresses of the landing page and of
+// errors, browsers get HTML, and programs JSON.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
@@ -28,7 +29,7 @@ type Page = (request: PageRequest) => Promise<Reply> | Reply
 const DAY = 'max-age=86400'
 
 /**
- * Returns the handlers of the pages by path, in which a part in braces stands for any segment. Each page is rendered on its first
+ * Returns the handlers of the pages by path. In a path, a name in braces stands for any segment. A page is rendered on its first
  * request, and cached.
  */
 export function createPages(
@@ -65,7 +66,7 @@ export function createPages(
     docs: ({ headers, path }) => keep(`docs ${rootOf(path)}`, () => docsPage(rootOf(path))).reply(headers),
     'docs/{file}': fileOf({ [SCALAR_FILE]: scalarReply }),
     'favicon.ico': file(new Uint8Array(readFileSync(join(import.meta.dir, 'favicon.ico'))), 'image/x-icon'),
-    // Data needs a key, so crawlers would only use up the rate limit of their address.
+    // Crawlers have no API key. They would find no data, and only use up the rate limit of their address.
     'robots.txt': file('User-agent: *\nDisallow: /\n', 'text/plain; charset=utf-8'),
   }
 }
@@ -79,7 +80,7 @@ function fileOf(files: typeof exploreFiles): Page {
   }
 }
 
-/** Returns the JSON of the landing page. */
+/** Returns the landing page for programs: name, version and addresses of the resources. */
 function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
   const resources = Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl}/${plural}`]))
   return jsonPage<'root'>({ name: 'Roster', version, resources })

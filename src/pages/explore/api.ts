@@ -1,5 +1,5 @@
 // Sends requests to the API with the key or token of the session. Reads pages, totals and exact numbers from responses. An error
-// becomes a problem, which the page shows.
+// becomes a `Problem`, which the page shows.
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { Row } from './resources.ts'
 import { ISSUER_NAME, ROOT } from './server.ts'
@@ -8,14 +8,14 @@ import { RETRY_MS, sessionAfterRefusal, sessionForRequest } from './signIn.ts'
 
 export { ROOT } from './server.ts'
 
-/** One fault of a body. `target`: the property, by its name in requests. */
+/** A fault in the body of a request. `target`: name of the property at fault, as requests have it. */
 export interface Fault {
   readonly code: string
   readonly target: string
   readonly message: string
 }
 
-/** An error that the page shows: an error response with the API's message, or a failure in words of the page. */
+/** An error that the page shows: an error response with the API's message, or a failure for which the page has a message. */
 export class Problem extends Error {
   constructor(
     message: string,
@@ -24,9 +24,9 @@ export class Problem extends Error {
     readonly target = '',
     /** Seconds until the server can answer; null if a retry does not help. */
     readonly retryAfter: number | null = null,
-    /** Faults of a body, one for each property at fault. */
+    /** Faults in the body of the request, one for each property at fault. */
     readonly details: readonly Fault[] = [],
-    /** Version of the row that did not match `If-Match`; empty if the response has none. */
+    /** Present version of the row, if `If-Match` did not match it; empty if the response has no version. */
     readonly tag = '',
   ) {
     super(message)
@@ -46,7 +46,7 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
     throw problem
   }
   const renewed = await sessionAfterRefusal(session)
-  // The tab has another session now. The request was not meant for it, so it is not sent again.
+  // The session of the tab has changed meanwhile. The request was meant for the earlier session, so it is not sent again.
   if (sessionStore.value.session?.id !== session.id) throw await problemOf(response)
   if (renewed === 'ended') return refusePerson(await problemOf(response))
   // An unread body would keep its connection busy.
@@ -63,7 +63,7 @@ function usable(session: Session | 'ended' | 'away'): Session {
   return session
 }
 
-/** @throws Problem if there is no answer */
+/** @throws Problem if the server does not answer */
 function ask(path: string, options: RequestInit, { authorization }: Session): Promise<Response> {
   const headers = { Authorization: authorization, Accept: 'application/json', ...options.headers }
   return fetch(ROOT + path, { ...options, headers }).catch((error) => {
@@ -72,7 +72,7 @@ function ask(path: string, options: RequestInit, { authorization }: Session): Pr
   })
 }
 
-/** @throws Problem for an error */
+/** @throws Problem for an error response */
 async function checked(response: Response): Promise<Response> {
   if (response.ok || response.status === 403) noteAccepted()
   if (response.ok) return response
@@ -105,14 +105,14 @@ async function problemOf(response: Response): Promise<Problem> {
 }
 
 /**
- * Returns the version of the row in an answer; empty if there is none. Proxies that compress answers make the tag weak, but
- * `If-Match` accepts only strong tags.
+ * Returns the version of the row in a response, from its `ETag`; empty if there is none. Proxies that compress responses make the
+ * tag weak, but `If-Match` accepts only strong tags. So `W/` is removed.
  */
 export function tagOf({ headers }: Response): string {
   return (headers.get('etag') ?? '').replace(/^W\//, '')
 }
 
-/** Returns words for an error response without a message, such as one that a proxy sends. */
+/** Returns words for an error response that has no message, such as the response of a proxy. */
 function wordsOf(status: number): string {
   if (status >= 500) return `The server cannot do this at the moment (${status}). If it goes on, tell whoever runs it.`
   return `The server does not take this request (${status}). Go back to Start, or tell whoever runs the server.`
@@ -149,7 +149,7 @@ export async function readPage(response: Response): Promise<Page> {
  * that sent the request.
  */
 const ahead = new Map<string, { readonly sessionId: string | undefined; readonly response: Promise<Response> }>()
-/** Time for which an answer can wait to be used, in ms. After that, the request is sent again. */
+/** Time for which an answer can be used, in ms. A component that asks later sends the request again. */
 const AHEAD_MS = 10_000
 
 /** Sends a request before a component needs its answer. `useAnswer` takes the answer once a component asks for this path. */
@@ -167,22 +167,25 @@ function takeAhead(path: string): Promise<Response> | null {
   return sent !== undefined && sent.sessionId === sessionStore.value.session?.id ? sent.response : null
 }
 
-/** State of a request to the API; the last answer stays until the next one arrives. */
+/** State of a request to the API. The last answer stays until the next answer arrives. */
 export interface Asked<T> {
   readonly answer: T | null
   readonly problem: Problem | null
-  /** 0: not late; 1: later than 150 ms; 2: later than 500 ms. */
+  /** 1: the request has taken more than 150 ms; 2: more than 500 ms; 0: less, or it is answered. */
   readonly lateness: 0 | 1 | 2
   /** Sends the request again. */
   retry(): void
 }
 
-/** Hook that requests `path` whenever the path changes; null requests nothing. `also`: text whose change repeats the request. */
+/**
+ * Hook that requests a path, and requests again whenever the path changes. Null: requests nothing. `also`: if this text changes,
+ * the request is repeated.
+ */
 export function useAnswer<T>(path: string | null, read: (response: Response) => Promise<T>, also = '', method = 'GET'): Asked<T> {
   const [state, setState] = useState<{ answer: T | null; problem: Problem | null }>({ answer: null, problem: null })
   const [lateness, setLateness] = useState<0 | 1 | 2>(0)
   const [attempt, setAttempt] = useState(0)
-  // Requests before the page is painted; a plain effect would run after that.
+  // Sends the request before the page is painted. `useEffect` would send it later.
   useLayoutEffect(() => {
     if (path === null) return
     const controller = new AbortController()

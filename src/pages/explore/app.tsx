@@ -18,16 +18,16 @@ import { hasKeptColumns } from './tools.tsx'
 import { emptyView, go, pagePath, printView, readView, viewStore } from './view.ts'
 import { unreadableWritables } from './writable.ts'
 
-/** Maximum characters that the page shows of the name of an unknown resource. */
+/** Maximum characters of an unknown resource's name. A longer name is cut. */
 const NAME_LENGTH_MAX = 50
 
-/** The whole page. It first loads what the key or person may do. */
+/** The whole page. It first loads the OpenAPI document and the rights of the session. */
 function App() {
   const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0)
   Store.redraw = redraw
   const { session, refusal, offered, isEnded } = sessionStore.value
   const view = viewStore.value
-  // The key of a link is sent only if the reader agrees. Until then the page shows no data.
+  // A link can offer an API key. It is sent only if the reader agrees. Until then the page shows no data.
   const used = offered === null && signInStore.value !== 'returning' ? session : null
   const isLoaded = used !== null && knownStore.value.sessionId === used.id
   const { resources, rights } = isLoaded ? knownStore.value : NOTHING
@@ -36,7 +36,7 @@ function App() {
   const hasStart = isLoaded && used.kind === 'person' && resources.length + unreadableWritables().length > 0
   const isStart = hasStart && view.resource === ''
   useEffect(() => {
-    // The reader may have opened something else since the page was drawn.
+    // The reader may have opened a resource since the page was drawn.
     if (viewStore.value.resource === '' && !hasStart && resources[0]) go(emptyView(resources[0].plural), false)
     document.title = `${resource ? `${resource.plural} – ` : isStart ? 'Start – ' : ''}Roster`
   }, [view.resource, resources])
@@ -100,7 +100,7 @@ const DOCUMENT_PATH = 'openapi.json'
 const RIGHTS_PATH = 'Rights'
 const readBody = (response: Response) => response.json()
 
-/** Loads the OpenAPI document and the rights of the session. If one of them fails, requests it again. */
+/** Loads the OpenAPI document and the rights of the session. If a request fails, shows the error. */
 function Loading({ id }: { readonly id: string }) {
   const described = useAnswer(DOCUMENT_PATH, readBody)
   const rights = useAnswer<readonly Right[]>(RIGHTS_PATH, readBody)
@@ -139,7 +139,7 @@ function Unreadable({ session, rights }: { readonly session: Session; readonly r
 
 interface HeaderProps {
   readonly resources: readonly Resource[]
-  /** Name of the resource that is open; empty for the start page. */
+  /** Name of the open resource. Empty: the start page is open. Undefined: no known resource is open. */
   readonly current: string | undefined
   readonly session: Session | null
   readonly hasStart: boolean
@@ -177,7 +177,7 @@ function Header({ resources, current, session, hasStart }: HeaderProps) {
   )
 }
 
-/** Returns the name of a person: from her own row, or, if the page does not know it, from her sign-in. */
+/** Returns the name of a person: from her row if the page has read it, else from her sign-in. */
 function nameOf({ id, label }: Session): string {
   const { sessionId, name } = ownNameStore.value
   return sessionId === id ? name : label
@@ -198,7 +198,7 @@ function Tab({ words, resource, isCurrent }: TabProps) {
   )
 }
 
-/** Ends the session, and clears the address, so that the next session begins with its own first page. */
+/** Ends the session, and clears the address, so that the next session does not open a page of this session. */
 function leave() {
   const { session } = sessionStore.value
   const isPerson = session?.kind === 'person'
@@ -216,9 +216,9 @@ function readAddress() {
 }
 
 /**
- * Sends the first requests at the same time, so that none waits for another's answer. They ask for the OpenAPI document, the
- * rights, and the page of the list that the address names. A list for which this browser stores columns is read later, because
- * the columns may need properties of other rows.
+ * Sends the first requests at the same time, rather than one after the answer to another. They ask for the OpenAPI document, the
+ * rights, and the list in the address. If this browser stores columns for the list, the list is requested later: the request may
+ * name columns of referenced rows, which only the OpenAPI document lists.
  */
 function askAhead(): void {
   const { session, offered } = sessionStore.value
@@ -226,7 +226,8 @@ function askAhead(): void {
   sendAhead(DOCUMENT_PATH)
   sendAhead(RIGHTS_PATH)
   const { resource, tab, sort } = viewStore.value
-  // A descending list may have to be read in two parts.
+  // A descending list may need two requests: for the rows with a value, and for the rows without one. Only the OpenAPI document
+  // tells whether it does.
   if (sort[0]?.startsWith('-')) return
   if (/^\w+$/.test(resource) && tab === 'table' && !hasKeptColumns(resource)) sendAhead(pagePath(resource, viewStore.value))
 }

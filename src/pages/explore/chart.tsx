@@ -14,14 +14,15 @@ const HEIGHT = 330
 const TOP = 16
 const BOTTOM = 34
 
-/** A chart as wide as the window, with a legend. */
+/** A chart with a legend. It is as wide as the element around it. */
 export function ChartView(whole: Props) {
-  // A line chart shows only dates, without the group that has no date.
+  // A line chart leaves out the group of the rows without a date.
   const end = whole.style === 'line' && whole.endsWithNone ? -1 : undefined
   const props = { ...whole, bars: whole.bars.slice(0, end), values: whole.values.slice(0, end) }
   const { question, count, total, bars, series, hues } = props
   const { measure, by, and } = question
-  // Horizontal bars have names at their left.
+  // Periods have short names, which fit below vertical bars. Values of any kind get horizontal bars, with the names at their
+  // left.
   const isLying = by.unit === null
   const title = `${measure.words} by ${by.words}${and ? ` and ${and.words}` : ''}, as in the table below`
   const frame = useRef<HTMLDivElement>(null)
@@ -86,7 +87,7 @@ export function ChartView(whole: Props) {
 
 type Drawn = Props & Pointing & { readonly colours: readonly string[]; readonly width: number }
 
-/** Lowest and highest value of an axis, and its grid lines: 1, 2 or 5 times a power of ten apart. */
+/** Returns the lowest and the highest value of an axis, and its grid lines. Their distance is 1, 2 or 5 times a power of ten. */
 function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
   const ends = values.flatMap((row) => spansOf(row, style === 'stacked').flat())
   const [low, high] = ends.reduce(([least, most], end) => [Math.min(least, end), Math.max(most, end)], [0, 0])
@@ -98,7 +99,10 @@ function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
   return { from, to, lines: Array.from({ length: Math.round((to - from) / step) + 1 }, (_, place) => from + place * step) }
 }
 
-/** Start and end of each value on the axis. A stacked value begins where the previous one ends; a grouped one begins at zero. */
+/**
+ * Returns start and end of each value's rectangle on the axis. A stacked rectangle starts where the previous one of the same sign
+ * ends; a grouped one starts at zero.
+ */
 function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: number, end: number][] {
   const ends = { up: 0, down: 0 }
   return row.map((value) => {
@@ -117,9 +121,9 @@ interface Layout {
   /** Number of bars from one label to the next. */
   readonly step: number
   readonly isGrouped: boolean
-  /** Width of a bar, or of the bars of a group together. */
+  /** Width of a bar. If the chart is grouped, width of the rectangles of all series together. */
   readonly whole: number
-  /** Width of a single rectangle. */
+  /** Width of the rectangle of one series. */
   readonly thick: number
   /** Values at which the axis has a grid line. */
   readonly lines: readonly number[]
@@ -229,7 +233,10 @@ function aboveStanding(props: Drawn, bar: number) {
 
 const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
   style === 'grouped' ? Math.max(24, 10 * series.length + 8) : 26
-/** Left end of horizontal bars, width of a bar with the space around it, and the position of a value, in pixels. */
+/**
+ * Returns the layout of horizontal bars, in pixels: `left` end of the bars, `band`: height of a bar with the space around it,
+ * `x`: position of a value.
+ */
 function lyingLayoutOf(props: Drawn) {
   const { from, to } = axisOf(props)
   const left = Math.min(220, Math.round(props.width * 0.32))
@@ -290,10 +297,13 @@ function Lying(props: Drawn) {
 
 /** Canvas that measures labels; null if the browser blocks canvases. */
 const ruler = document.createElement('canvas').getContext('2d')
-/** Splits a text into characters as people count them; browsers before 2024 may only know code points. */
+/**
+ * Splits a text into characters as people count them. Browsers without `Intl.Segmenter`, from before 2024, split it into code
+ * points.
+ */
 const lettersOf = (text: string) =>
   'Segmenter' in Intl ? Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment) : [...text]
-/** Maximum letters to measure; no label has room for more. */
+/** Maximum letters of a name that are measured. No label has room for more. */
 const LETTERS_MAX = 100
 
 /** Returns the width of a label in pixels. */

@@ -3,13 +3,13 @@ import type { ComponentChildren } from 'preact'
 import { formatMeasured } from './groups.ts'
 import type { Chart } from './pivot.ts'
 
-/** The bar that the pointer or the focus is on. `series`: index of the series under the pointer; -1: none. */
+/** The bar that the pointer or the focus is on. `series`: index of the series under the pointer; -1 if there is none. */
 export interface Pointed {
   readonly bar: number
   readonly series: number
 }
 
-/** State of a chart's bars. `stop`: index of the one bar that Tab reaches. */
+/** State of a chart's bars. `stop`: index of the only bar that Tab reaches. */
 export interface Pointing {
   readonly pointed: Pointed | null
   readonly stop: number
@@ -46,7 +46,7 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
     currentTarget.closest('svg')?.querySelectorAll('a')[to]?.focus()
   }
   const label = { 'aria-label': linesOf(chart, place).join(', ') }
-  // A bar without an address is no link, but a picture with a text.
+  // A bar without an address is no link. Screen readers announce it as a picture with a text.
   const named = href === null ? ({ ...label, role: 'img' } as const) : { ...label, href }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it is a link, or a picture that Tab reaches for its value
@@ -66,7 +66,7 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
   )
 }
 
-/** Returns the name and the values of a bar. If the bar stands for all other groups and has no link, also returns the reason. */
+/** Returns the name and the values of a bar. If the bar “others” has no link, adds the reason. */
 function linesOf(chart: Chart, place: number): string[] {
   const { bars, series, otherBar, links, values } = chart
   const isOne = series.length === 1
@@ -77,14 +77,14 @@ function linesOf(chart: Chart, place: number): string[] {
 
 const NO_FILTER = 'too many values for a filter: see the table below'
 
-/** Returns the values of a bar that are shown, with their series. */
+/** Returns the values of a bar, each with its series. Leaves out nulls, and zeros if there are several series. */
 function valuesOf({ question: { measure }, series, values }: Chart, place: number) {
   return (values[place] ?? []).flatMap((value, one) =>
     value === null || (value === 0 && series.length > 1) ? [] : [{ one, text: formatMeasured(measure, value) }],
   )
 }
 
-/** Half of the greatest width of a tip, in pixels. */
+/** Half of the maximum width of a tip, in pixels. */
 const HALF = 110
 
 type TipProps = {
@@ -97,11 +97,11 @@ type TipProps = {
    */
   readonly x: number
   readonly y: number
-  /** True if the tip hangs below `y`; else it stands above. */
+  /** True: the tip is below `y`. False: it is above `y`. */
   readonly isBelow: boolean
 }
 
-/** The values of a bar, hidden from screen readers, which get them as the name of the link. */
+/** Tip with the values of a bar. It is hidden from screen readers, which get the values from the name of the bar's link. */
 export function Tip({ chart, pointed: { bar, series }, colours, width, x, y, isBelow }: TipProps) {
   const { bars, series: names } = chart
   const left = Math.max(HALF, Math.min(width - HALF, x))

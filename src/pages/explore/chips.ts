@@ -1,13 +1,13 @@
-// Chips of filters: one for each filter, one for both conditions of a span, and one for several filters by `!=` of one property.
+// Makes the chips of filters. Mostly each filter has a chip. The two filters of a span share a chip, and so do many filters of
+// one property by `!=`.
 import { formatOperand } from './format.ts'
 import { findProperty, type Resource } from './resources.ts'
 import type { FoundSpan } from './spans.ts'
 import type { Filter } from './view.ts'
 import { inWords, isMay, spanInWords } from './words.ts'
 
-/** Form that changes the filters of a chip: the index of a filter, or `SPAN`. */
+/** A form: the index of the filter that it changes, or `SPAN` for the form of a span. */
 export type Edited = number | typeof SPAN
-/** Stands for the form of a span. */
 export const SPAN = 'span'
 
 export interface Chip {
@@ -19,8 +19,8 @@ export interface Chip {
 }
 
 /**
- * Maximum filters by `!=` of one property that have a chip each. If there are more, they share one chip. A click on the "others"
- * of a chart adds many such filters.
+ * Maximum filters of one property by `!=` that have a chip each. More of them share one chip. A click on the bar “others” of a
+ * chart adds many.
  */
 const LEFT_OUT_MAX = 3
 

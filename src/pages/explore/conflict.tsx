@@ -10,7 +10,7 @@ import type { FormField } from './writable.ts'
 
 interface Props {
   readonly clashes: readonly Clash[]
-  /** Takes the chosen text of each property, by its name. */
+  /** Takes the chosen texts, by the names of their properties. */
   choose(texts: Texts): void
 }
 

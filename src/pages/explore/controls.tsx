@@ -5,7 +5,7 @@ import { type Problem, ROOT } from './api.ts'
 import { chooseZone, ownZone, zoneStore } from './readerZone.ts'
 import { sessionStore } from './session.ts'
 
-/** A button that does not submit a form, unless its `type` says so. */
+/** A button. Without a `type`, it does not submit its form. */
 export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: ComponentChildren }) {
   return (
     <button type="button" class="button" {...rest}>
@@ -19,7 +19,7 @@ export const Scrim = ({ close }: { close(): void }) => (
   <Button class="scrim" label="" aria-label="Close" tabIndex={-1} onClick={close} />
 )
 
-/** A list that opens below its button. Only one is open at a time; Escape closes it, and so does a click elsewhere. */
+/** A list that opens below its button. Only one list is open at a time. Escape or a click outside closes it. */
 export function Menu({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
   const frame = useRef<HTMLDetailsElement>(null)
   const close = () => {
@@ -52,7 +52,7 @@ export function Menu({ label, children }: { readonly label: string; readonly chi
 export interface Named {
   readonly name: string
   readonly words: string
-  /** Heading under which a menu shows the option; none for an option that comes before all headings. */
+  /** Heading under which a menu shows the option. Undefined: the option comes before all headings. */
   readonly group?: string
 }
 
@@ -87,7 +87,10 @@ export function Select({ label, value, options, take, ...rest }: SelectProps) {
   )
 }
 
-/** Menu for the zone of date-times: UTC, or that of the computer. If the computer's zone is UTC, shows a text instead. */
+/**
+ * Menu for the time zone of date-times: UTC, or the zone of the computer. If the computer's zone is UTC, a text replaces the
+ * menu.
+ */
 export function ZoneChoice() {
   if (/^(Etc\/)?(UTC|GMT)$/.test(ownZone)) return <span>Times are in UTC</span>
   const zones = [
@@ -108,10 +111,10 @@ export function Field({ label, take, ...rest }: FieldProps) {
   return <input {...rest} aria-label={label} onInput={({ currentTarget }) => take(currentTarget.value)} />
 }
 
-/** The API's words about a refused input; screen readers read them at once. */
+/** A message about an input or an action that was refused. Screen readers read it at once. */
 export const Hint = ({ text }: { readonly text: string | undefined }) => <span class="hint" role="alert" children={text} />
 
-/** Copies a text, and shows that it was copied. */
+/** Button that copies a text, and then shows for a moment that it was copied. */
 export function CopyButton({ label, look = 'button', text }: { readonly label: string; readonly look?: string; text(): string }) {
   const [isCopied, say] = useState(false)
   const copy = async () => {
@@ -123,8 +126,8 @@ export function CopyButton({ label, look = 'button', text }: { readonly label: s
 }
 
 /**
- * Copies a text to the clipboard. Browsers offer the clipboard only over HTTPS and to pages of the same machine. On other pages
- * the text is copied from a field.
+ * Copies a text to the clipboard. Browsers have `navigator.clipboard` only over HTTPS and on localhost. Without it, the text is
+ * copied from a field.
  */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
@@ -137,13 +140,13 @@ async function copyText(text: string): Promise<void> {
 }
 
 interface EmptyProps {
-  /** Heading, if the page has no other one. */
+  /** Heading; undefined if the page already has a heading. */
   readonly title?: string
   readonly words: ComponentChildren
   readonly children?: ComponentChildren
 }
 
-/** Says why there is nothing to show. `children`: buttons and links that lead to something. */
+/** Says why there is nothing to show. `children`: buttons and links to pages that have something to show. */
 export function Empty({ title, words, children }: EmptyProps) {
   return (
     <div class="empty">
@@ -156,7 +159,7 @@ export function Empty({ title, words, children }: EmptyProps) {
 
 interface TroubleProps {
   readonly problem: Problem
-  /** Words for a retry: `Asking`, and `Ask` on the button. */
+  /** Verbs for a retry: `Asking` in “Asking again in 5 s”, `Ask` in “Ask now”. */
   readonly words?: readonly [being: string, doing: string]
   retry(): void
 }

@@ -1,10 +1,10 @@
-// The page of a collection in which the reader may create rows, and may read none.
+// The page of a collection in which the reader may create rows, but may not read any.
 import { useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { NewPanel, newWords } from './form.tsx'
 import type { Writable } from './writable.ts'
 
-/** The form for a new row. Once it is closed, a button opens it for another row. */
+/** The form for a new row. If it is closed, a button opens a new form. */
 export function CreateOnly({ writable }: { readonly writable: Writable }) {
   const [isOpen, open] = useState(true)
   const close = () => open(false)

@@ -27,12 +27,12 @@ export type State =
   | { readonly kind: 'idle'; readonly message: string }
   | { readonly kind: 'sending' }
   | { readonly kind: 'waiting'; readonly problem: ReturnType<typeof inWordsOf>; again(): void }
-  /** Somebody has changed other properties meanwhile: the reader decides again. */
+  /** Somebody else has changed the row meanwhile, but has not decided it: the reader is asked again. */
   | { readonly kind: 'changed'; readonly message: string; readonly decision: Decision; readonly now: Versioned }
 
 const IDLE: State = { kind: 'idle', message: '' }
 /**
- * Maximum times that a decision is sent. It is sent again if other writes have changed only properties that the reader does not
+ * Maximum times that a decision is sent. It is sent again if somebody else has changed only properties that the reader does not
  * see.
  */
 const ROUNDS_MAX = 3
@@ -100,7 +100,10 @@ export class DecisionWork {
     this.state.set({ kind: 'changed', message, decision, now })
   }
 
-  /** Returns the properties that both rows have, with different values. A row of a list can lack some properties. */
+  /**
+   * Returns the properties whose values differ. A row of a list may have only some properties, so only properties that both rows
+   * have are compared.
+   */
   private differences(seen: Row, now: Row): readonly Property[] {
     const isIn = (row: Row, { path }: Property) => (path[0] as string) in row
     return this.resource.properties.filter(
@@ -115,8 +118,8 @@ export class DecisionWork {
   /** Says why nothing was decided. */
   private refuse(message: string): void {
     this.state.value = { kind: 'idle', message: this.isInList ? '' : message }
-    // Somebody else may have decided, so lists and rows are read again. The row may then leave the list, and a message in it
-    // would be lost.
+    // Somebody else may have decided, so lists and rows are read again. If the row then leaves its list, a message in the row
+    // would be lost, so the page shows the message.
     announce(this.isInList ? message : '')
     // The reader may have lost the right, so the rights are read again.
     void renewRights()

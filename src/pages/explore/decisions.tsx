@@ -27,9 +27,9 @@ interface Props {
   readonly resource: Resource
   /** The row as the reader sees it. */
   readonly row: Row
-  /** Version of the row. Null, or left out: a click on a button first reads the row, and compares it with `row`. */
+  /** Version of the row. Null or undefined: a click on a button first reads the row, and compares it with `row`. */
   readonly tag?: string | null
-  /** True if it is known that the reader may decide the row, because the row comes from a list with `may`. */
+  /** True if the reader certainly may decide the row, because the row comes from a list that `may` has filtered. */
   readonly isAdmitted?: boolean
   /**
    * True if the row is in a list. Then no request asks whether the reader may decide it, and messages are not shown in the row.
@@ -37,7 +37,7 @@ interface Props {
   readonly isInList?: boolean
 }
 
-/** Buttons that decide a row; nothing if no right allows a decision. */
+/** Buttons for the decisions about a row; nothing if no right allows a decision. */
 export function Decisions(props: Props) {
   const { resource, row, tag, isAdmitted = false, isInList = false } = props
   const { sure, unsure } = decisionsOf(resource, row)
@@ -52,8 +52,8 @@ export function Decisions(props: Props) {
 }
 
 /**
- * Returns the decisions that rights allow for a row. `sure`: by rights whose conditions the page can compare with the row.
- * `unsure`: by other rights, such as those with a condition on a path.
+ * Returns the decisions about a row that rights may allow. `sure`: the page knows that a right admits the row. `unsure`: only the
+ * server can tell, such as for a right with a condition on a path.
  */
 function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'unsure', readonly Decision[]>> {
   const updates = writableOf(resource)?.updates ?? []
@@ -67,14 +67,14 @@ function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'un
 }
 
 /**
- * Returns the decisions that a right allows: one for each value of the property that can get several values. If no property can,
- * there is one decision, by the first property. A value that the row has already is left out.
+ * Returns the decisions that a right allows. If one property can get several values, there is a decision for each value. If each
+ * property can get one value, there is one decision. A decision for the value that the row already has is left out.
  */
 function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): readonly Decision[] {
-  // A property that the reader may not set is left out: it must have the demanded value already.
+  // A property that the reader may not set is left out: the row must already have the value that the right demands.
   const names = [...new Set((right.becomes ?? []).map(({ name }) => name))].filter((name) => maySet(right, { name }))
   const closed = names.map((name) => ({ name, values: valuesAfter(right, name)?.filter((value) => value !== '') ?? [] }))
-  // All properties but one must have a single value, which is sent with the decision.
+  // Only one property may have several values. Each decision also sends the single values of the remaining properties.
   const several = closed.filter(({ values }) => values.length > 1)
   const [decided = closed[0]] = several
   if (!decided || several.length > 1 || closed.some(({ values }) => values.length === 0)) return []
@@ -90,7 +90,8 @@ type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
 
 function Buttons({ resource, row, tag = null, isInList = false, decisions }: ButtonsProps) {
   const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
-  // `resource` is a new object whenever the rights have changed. A new `DecisionWork` would lose the messages of the old one.
+  // `resource` is a new object whenever the rights have changed. A new `DecisionWork` would lose the messages of the present one,
+  // so only `path` makes a new one.
   const work = useMemo(() => new DecisionWork(resource, path, isInList), [path])
   const state = work.state.value
   const [asked, ask] = useState<Decision | null>(null)
@@ -144,7 +145,8 @@ function Buttons({ resource, row, tag = null, isInList = false, decisions }: But
 }
 
 /**
- * Returns whether a right may allow an undo. Then no question is needed, because a message after the decision offers the undo.
+ * True if the reader can probably undo a decision, because a right allows the opposite change. Then no question is asked: a
+ * message after the decision offers the undo.
  */
 function hasWayBack({ values: [first, ...others] }: Decision, { plural, properties }: Resource, row: Row): boolean {
   const property = findNamed(properties, first?.name ?? '')
@@ -162,7 +164,7 @@ interface QuestionProps {
 /** Asks before a decision that the reader cannot undo. */
 function Question({ decision, decide, keep }: QuestionProps) {
   const question = useRef<HTMLSpanElement>(null)
-  // No button has the focus: Enter that is held down, or pressed twice, must not answer.
+  // Focuses the question rather than a button, so that Enter, if it is held down or pressed twice, does not answer.
   useLayoutEffect(() => question.current?.focus(), [])
   return (
     <span class="decisions">

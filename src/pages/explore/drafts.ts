@@ -1,10 +1,13 @@
-// What was typed into forms and not saved yet: kept in the session storage of the tab, until it is saved or discarded.
+// Keeps what was typed into forms in the session storage of the tab, until it is saved or discarded.
 import type { Row } from './resources.ts'
 import { sessionStore } from './session.ts'
 import { forgetText, keepText, readText } from './storage.ts'
 import type { Texts } from './typed.ts'
 
-/** A write that was sent, and may have been done. It is sent again unchanged, with the same key, so that it is done only once. */
+/**
+ * A write with its `Idempotency-Key`. If it is not known whether the write was done, the same attempt is sent again, so that the
+ * write is done only once.
+ */
 export interface Attempt {
   readonly body: string
   /** `Idempotency-Key` of the write. */
@@ -23,32 +26,29 @@ export interface Draft {
   readonly labels: Texts
   /** The row as it was when the reader began to change it, and its version; null for a new row. */
   readonly base: { readonly row: Row; readonly tag: string } | null
-  /** Index of the variant of the form: the right that it follows. */
+  /** Index of the chosen variant of the form. Each variant follows one right. */
   readonly variant: number
   /** The last write, if it is not known whether it was done; else null. */
   readonly attempt: Attempt | null
 }
 
 const DRAFTS_MAX = 50
-/** Longest draft that is kept; a browser has room for some millions of characters. */
+/** Maximum characters of a stored draft. A browser has room for some millions of characters. */
 const CHARACTERS_MAX = 60_000
 const LIST = 'roster.drafts'
 const nameOf = (id: string) => `roster.draft.${id}`
 
-/**
- * Returns the id of a form's draft, which differs between readers, collections and rows. `row`: id of the row; empty for a new
- * one.
- */
+/** Returns the id of a form's draft, made of session, collection and row. `row`: id of the row; empty for a new row. */
 export function draftIdOf(plural: string, row: string): string {
   return `${readerId()} ${plural}/${row}`
 }
 
-/** Returns the id of the session, so that nobody finds what another person has typed in the same tab. */
+/** Returns the id of the session. It is part of a draft's id, so that the next person in the same tab does not get the draft. */
 function readerId(): string {
   return sessionStore.value.session?.id ?? ''
 }
 
-/** Returns the draft of this id; null if there is none, or if something else is stored under its name. */
+/** Returns the draft of this id; null if there is none, or if the stored text is no draft. */
 export function readDraft(id: string): Draft | null {
   try {
     const draft = JSON.parse(readText('sessionStorage', nameOf(id)) ?? 'null')

@@ -8,8 +8,8 @@ import { printPath } from './view.ts'
 import { writableOf } from './writable.ts'
 
 /**
- * Maximum requests that ask whether rights admit one row. Few people have more rights that only the server can compare with a
- * row.
+ * Maximum requests for one row, each of which asks whether a right admits the row. Few people have more rights that only the
+ * server can check.
  */
 const ASKED_MAX = 5
 
@@ -32,7 +32,7 @@ export function useEditing(resource: Resource, row: Row | null): readonly Varian
     const ask = async (path: string) => ((await readTotal(await send(path, { method: 'HEAD', signal }))) > 0 ? [path] : [])
     Promise.all(paths.map(ask)).then(
       (found) => !signal.aborted && setAnswer({ id, admitted: found.flat() }),
-      // Without an answer there is no form; the list says what is wrong.
+      // If a request fails, there is no form. The list says what is wrong.
       () => undefined,
     )
     return () => controller.abort()

@@ -80,7 +80,7 @@ function Control(props: ControlProps) {
   return <TextField {...props} />
 }
 
-/** Maximum characters of a text whose field has one line. */
+/** Maximum length of a text for which a field has one line, in characters. */
 const LINE_LENGTH = 200
 
 /** A text or a number, with suggestions. */
@@ -97,7 +97,7 @@ function TextField(props: ControlProps) {
   if (kind === 'json' || (kind === 'text' && (lengthMax === null || lengthMax > LINE_LENGTH || /[\r\n]/.test(text))))
     return <textarea rows={3} {...shared} />
   const list = values.length > 0 ? `${controlId(field)}-values` : undefined
-  // On phones, the keyboards for numbers have no minus sign.
+  // On phones, keyboards for numbers have no minus sign. So a signed number gets the keyboard for texts.
   const inputMode = field.isSigned ? 'text' : kind === 'decimal' ? 'decimal' : kind === 'integer' ? 'numeric' : 'text'
   return (
     <>
@@ -127,8 +127,8 @@ function InstantField(props: ControlProps) {
   const join = (newDay: string, newTime: string) => {
     if (newDay === '') return take(newTime === '' || time === whole ? '' : `T${newTime}`)
     const instant = fromZone(`${newDay}T${newTime || whole}`, text)
-    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant. Taking
-    // another text would end the typing.
+    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant. Then nothing
+    // is taken, because a new value in the field would interrupt the typing.
     if (instant !== null) take(instant)
   }
   return (

@@ -22,7 +22,8 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   const { filters } = view
   const { span } = resource
   const found = spanIn(span, filters, zoneStore.value)
-  // If the API refuses one of the two conditions of a span, each has a chip of its own, with the API's message.
+  // If the API refuses one of the two conditions of a span, each condition has its own chip. The message stands at the refused
+  // condition.
   const spanned = found?.places.some((place) => isRefused(filters[place] as Filter, problem)) ? null : found
   const close = () => {
     edit(null)
@@ -95,7 +96,7 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   )
 }
 
-/** True if a pressed key goes into a field. */
+/** True if an event comes from a field. A pressed key is then input for the field, and no shortcut. */
 export const isTyping = ({ target }: Event) => target instanceof Element && target.matches('input, select, textarea')
 
 interface FormProps {
@@ -203,7 +204,8 @@ function InstantField({ value, take }: Pick<FieldProps, 'value' | 'take'>) {
   const [day = '', time = ''] = toZone(value)?.split('T') ?? []
   const join = (newDay: string, newTime: string) => {
     const instant = newDay === '' ? '' : fromZone(`${newDay}T${newTime || '00:00'}`, value)
-    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant.
+    // While somebody types a year such as 1985, the field first has a day of the year 1, which is no valid instant. Then nothing
+    // is taken.
     if (instant !== null) take(instant)
   }
   return (
