@@ -33,12 +33,12 @@ export function NewButton({ resource, view }: Shown) {
 
 interface NewProps {
   readonly writable: Writable
-  /** Takes the id of the new row; null: the reader may not read it. */
+  /** Takes the id of the new row; null: the reader may not read the row. */
   created(id: string | null): void
   close(): void
 }
 
-/** The form for a new row, in its panel. */
+/** A panel with the form for a new row. */
 export function NewPanel({ writable, created, close }: NewProps) {
   const { plural, entity } = writable
   const saved = ({ row }: Versioned) => {

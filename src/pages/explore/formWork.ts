@@ -27,14 +27,14 @@ export interface Clash {
   readonly theirs: string
 }
 
-/** State of a form: what it shows beside its fields. */
+/** State of a form. It decides what the form shows in addition to its fields. */
 export type State =
   | { readonly kind: 'open'; readonly faults: Texts; readonly problem: Problem | null }
   | { readonly kind: 'sending' }
-  /** A write that failed waits to be sent again. `isCertain`: nothing was saved yet, so the reader can go back to the fields. */
+  /** A failed write is waiting to be sent again. `isCertain`: nothing was saved, so the reader can go back to the fields. */
   | { readonly kind: 'waiting'; readonly problem: Problem; readonly isCertain: boolean }
   | { readonly kind: 'clash'; readonly clashes: readonly Clash[]; readonly theirs: Versioned }
-  /** The row is gone. */
+  /** The row was deleted, or the reader may not see it any more. */
   | { readonly kind: 'gone' }
 
 const OPEN: State = { kind: 'open', faults: {}, problem: null }
@@ -42,15 +42,18 @@ const OPEN: State = { kind: 'open', faults: {}, problem: null }
 interface Options {
   readonly draftId: string
   readonly variants: readonly Variant[]
-  /** The row to change, as it is now; null for a new one. */
+  /** The row to change, as it was read; null for a new row. */
   readonly row: Versioned | null
-  /** Path of the collection, or of the row. */
+  /** Path to which the write is sent: of the collection for a new row, else of the row. */
   readonly path: string
-  /** Takes the row as it is after the write. `others`: what somebody else has changed meanwhile. */
+  /** Takes the row as it is after the write. `others`: fields whose values somebody else has changed meanwhile. */
   saved(row: Versioned, others: readonly FormField[]): void
 }
 
-/** Maximum times that a write is sent again because somebody else has changed other properties of the row meanwhile. */
+/**
+ * Maximum retries of a write. It is retried if somebody else has changed the row meanwhile, but no property that the reader has
+ * changed.
+ */
 const ROUNDS_MAX = 3
 /** Time for which the server recognizes a repeated creation by its `Idempotency-Key`. */
 const REPEAT_MS_MAX = 24 * 3_600_000
@@ -61,14 +64,14 @@ export class FormWork {
   /** False if the draft is too long to be kept. */
   isKept = true
   private others: readonly FormField[] = []
-  /** True if the attempt was sent before, and may have been done. */
+  /** True if the attempt was sent before, and it is not known whether the write was done. */
   private isUnknown = false
 
   constructor(private readonly options: Options) {
     this.draft = readDraft(options.draftId) ?? this.emptyDraft()
   }
 
-  /** Sends a write again that was under way when the page was left. The server does it only once. */
+  /** If a write was under way when the page was left, sends it again. The server does it only once. */
   resume(): void {
     if (this.draft.attempt === null) return
     this.isUnknown = true
@@ -87,7 +90,7 @@ export class FormWork {
     return Object.keys(this.draft.texts).length > 0
   }
 
-  /** Returns the text of a field: what was typed, or the value of the row. */
+  /** Returns the text of a field: what was typed, else the value of the row. */
   textOf(field: FormField): string {
     return this.draft.texts[field.name] ?? this.baseOf(field)
   }
@@ -97,7 +100,7 @@ export class FormWork {
     return base === null ? (field.kind === 'boolean' ? 'false' : '') : textOf(field, base.row)
   }
 
-  /** Takes what was typed into a field. `chosen`: name of the row that was chosen; empty if no row was chosen. */
+  /** Takes what was typed into a field. `chosen`: name of the row that was chosen for a reference; empty if none was chosen. */
   take(field: FormField, text: string, chosen = ''): void {
     const { [field.name]: _, ...rest } = this.draft.texts
     const texts = text === this.baseOf(field) ? rest : { ...rest, [field.name]: text }
@@ -153,7 +156,10 @@ export class FormWork {
     await this.send(rounds)
   }
 
-  /** Returns the fields that a body must name. */
+  /**
+   * Returns the fields to send. Of a stored row: the changed fields. Of a new row: the changed and the required fields, or all
+   * fields if the variant demands it.
+   */
   private sentFields(): readonly FormField[] {
     const { fields, isWhole } = this.variant
     const isTyped = ({ name }: FormField) => name in this.draft.texts
@@ -213,7 +219,7 @@ export class FormWork {
     const { fields } = this.variant
     const faults: Record<string, string> = {}
     for (const { target, message } of faultsOf(problem)) {
-      // A fault of `EmployeeId.CompanyId` is shown at the field of the employee.
+      // A fault of `EmployeeId.CompanyId` is shown at the field `EmployeeId`.
       const field = fields.find(({ name }) => `${target}.`.toLowerCase().startsWith(`${name}.`.toLowerCase()))
       if (field) faults[field.name] = [faults[field.name], message].filter(Boolean).join(' ')
     }
@@ -223,8 +229,8 @@ export class FormWork {
   }
 
   /**
-   * Reads what somebody else has saved meanwhile. If both have changed the same property, asks the reader which value stays;
-   * otherwise saves again.
+   * Reads what somebody else has saved meanwhile. If this changes a property that the reader has changed, too, asks which value
+   * stays; otherwise saves again.
    */
   private async merge(rounds: number): Promise<void> {
     try {
@@ -246,7 +252,7 @@ export class FormWork {
     })
   }
 
-  /** Continues with the row that somebody else has saved: applies what was typed, and the chosen texts, and saves. */
+  /** Takes the row that somebody else has saved, applies what was typed and the chosen texts, and saves the row. */
   async rebase(theirs: Versioned, chosen: Texts, rounds = 0): Promise<void> {
     const { fields } = this.variant
     const texts = { ...this.draft.texts, ...chosen }

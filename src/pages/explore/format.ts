@@ -16,19 +16,19 @@ const short = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFra
 
 /** Formats a whole number for the reader's language. */
 export const formatCount = (count: number) => plain.format(count)
-/** Shortens a number for an axis. */
+/** Formats a number for an axis; numbers from 10,000 on are shortened: `12.5K`. */
 export function formatShort(number: number): string {
   const size = Math.abs(number)
   return (size < 1 ? small : size < 10_000 ? plain : short).format(number)
 }
-/** Formats a decimal with all its digits. A value with more digits than a double holds is given as a text. */
+/** Formats a decimal with all its digits. `value` is a text if a double would round it. */
 export const formatDecimal = (value: string | number) => (typeof value === 'string' ? exact : decimals).format(value as number)
 
 /** Returns the wall-clock time of an instant in the chosen zone: `2026-01-31T10:00:00`. Null: no field can show the instant. */
 export const toZone = (instant: string) => localOf(instant, zoneStore.value)
 /**
  * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. `before`: the instant that the field had.
- * If clocks repeat this time, it decides which of the two instants is meant. Null: the text is no time.
+ * If clocks repeat the time, `before` decides which of its two instants is meant. Null: the text is no time.
  */
 export const fromZone = (local: string, before = '') => instantOf(local, zoneStore.value, before)
 
@@ -41,7 +41,7 @@ export function formatValue(property: Property, value: string | number | boolean
   return kind === 'date' || kind === 'instant' ? formatDate(kind, String(value), zone) : String(value)
 }
 
-/** Formats a date, or a date-time, whose seconds are left out if they are 0. Returns any other text unchanged. */
+/** Formats a date or a date-time. Seconds are left out if they are 0. A text that is neither is returned unchanged. */
 export function formatDate(kind: Kind, text: string, zone = zoneStore.value): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime()) || !/^\d{4}-/.test(text)) return text
@@ -71,7 +71,7 @@ export function formatOperand(property: Property | undefined, text: string): str
   return property?.kind === 'instant' ? formatDate('instant', text) : text
 }
 
-/** Formats a year, quarter, month, week or day, given its first instant; a week by its Monday. */
+/** Formats a year, quarter, month, week or day. `text`: its first instant. A week is shown as its Monday. */
 export function formatUnit(unit: string, text: string): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) return text

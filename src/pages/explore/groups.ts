@@ -1,4 +1,4 @@
-// Summaries as the page requests them: dimensions, measures, paths of requests, and filters for the rows of a group.
+// Makes the requests of summaries: their dimensions, measures and paths. Also makes filters that find the rows of a group.
 import { formatCount, formatDecimal, formatUnit, formatValue } from './format.ts'
 import { zoneStore } from './readerZone.ts'
 import {
@@ -17,14 +17,14 @@ import { instantOf, localOf } from './zone.ts'
 
 const UNITS = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Unit = (typeof UNITS)[number]
-/** A property to group by. A date can be grouped by its periods, such as months. */
+/** A property to group by, or a period of it, such as the month of a date. */
 export interface Dimension {
   /** Name in the page's address: `Type` or `month(Start)`. */
   readonly name: string
   readonly words: string
   readonly unit: Unit | null
   readonly property: Property
-  /** Zone in which the periods begin and end. */
+  /** Time zone in which the periods begin and end. */
   readonly zone: string
 }
 
@@ -38,7 +38,7 @@ export interface Measure {
 }
 
 const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
-/** Names of the members of a group that are results, not keys. A property or object with such a name cannot be grouped by. */
+/** Members of a group that contain its results. A property or object with such a name cannot be grouped by. */
 const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
 
 const isKey = ({ path, kind }: Property) => kind !== 'json' && !MEMBERS.includes(path[0] as string)
@@ -55,8 +55,8 @@ const wholeOf = (property: Property): Dimension => ({
 export const periodZone = ({ hasZone }: Resource) => (hasZone ? zoneStore.value : UTC)
 
 /**
- * Returns the dimensions that these properties make: the periods of a date, the values of any other property. `zone`: zone of the
- * periods of date-times.
+ * Returns the dimensions of properties: the periods of a date or date-time, the values of any other property. `zone`: time zone
+ * of the periods of date-times.
  */
 export function dimensionsOf(properties: readonly Property[], zone = UTC): Dimension[] {
   return properties.filter(isKey).flatMap((property): Dimension[] => {
@@ -87,12 +87,12 @@ export function measuresOf(properties: readonly Property[]): Measure[] {
 export const PARTS = ['show', 'by', 'and'] as const
 export type Part = (typeof PARTS)[number]
 
-/** The summary that a view asks for. Parts that the address does not have get a default. */
+/** The summary that a view asks for. Parts that are missing in the address get a default. */
 export interface Question {
   readonly measure: Measure
   readonly by: Dimension
   readonly and: Dimension | null
-  /** Texts of the address that the page cannot show or group by, each under its part. */
+  /** Texts in the address that are no valid measure or dimension, by their part. */
   readonly unknown: Readonly<Partial<Record<Part, string>>>
 }
 
@@ -113,8 +113,8 @@ export function questionOf(resource: Resource, view: View, zone = periodZone(res
 }
 
 /**
- * Finds a dimension by its name in the address. Also finds dimensions that no menu offers: whole dates, and properties to which
- * two references lead.
+ * Finds a dimension by its name in the address. Also finds dimensions that no menu offers: dates without a period, and properties
+ * that are two references away.
  */
 export function findDimension(resource: Resource, name: string, zone = UTC): Dimension | undefined {
   const offered = findNamed(dimensionsOf(allProperties(resource), zone), name)
@@ -123,10 +123,10 @@ export function findDimension(resource: Resource, name: string, zone = UTC): Dim
   return property && isKey(property) ? wholeOf(property) : findNamed(dimensionsOf(distantProperties(resource), zone), name)
 }
 
-/** Returns whether two dimensions group by the same property, which the API refuses. */
+/** True if two dimensions group by the same property. The API refuses such a summary. */
 export const isOfOneProperty = (one: Dimension, other: Dimension) => one.property.name === other.property.name
 
-/** True if the values of groups add up to the value of all rows; the API sorts groups only by such values. */
+/** True if the values of all groups add up to the value of all rows. The API sorts groups only by such a measure. */
 export const isAdditive = ({ calculation }: Measure) => calculation === 'count' || calculation === 'sum'
 
 /**
@@ -164,16 +164,16 @@ export function placeOf(group: Row, { property, unit, zone }: Dimension): string
   return unit ? formatUnit(unit, wallClock(String(value), zone)) : formatValue(property, value, 'UTC')
 }
 
-/** Returns the wall-clock time at which a period begins, written as an instant of UTC. */
+/** Returns midnight of the day on which a period begins in a zone, written as if the zone were UTC. */
 export function wallClock(start: string, zone: string): string {
   const local = zone === UTC ? null : localOf(start, zone)
-  // Always midnight, although a day begins later where clocks skip midnight.
+  // Where clocks skip midnight, the period begins later. Midnight is returned nevertheless.
   return local === null ? start : `${local.slice(0, 10)}T00:00:00Z`
 }
 
 /**
- * Returns the reference from which the name of a group is copied. The reference's id tells apart groups of the same name. Null:
- * the name is not copied, or the group has no reference.
+ * Returns the reference from which a group's name is copied, with its id. Groups of the same name differ by the id. Null: the
+ * property is not copied, or the group has no reference.
  */
 export function referenceOf(group: Row, { copiedThrough }: Property): { readonly name: string; readonly id: string } | null {
   if (copiedThrough === null) return null
@@ -190,8 +190,8 @@ function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
     const value = valueIn(group, property)
     if (value === null || unit === null) return [{ name, sign: '=', values: [String(value ?? '')] }]
     const start = new Date(wallClock(String(value), zone))
-    // If a browser cannot read the value as a date, such as infinity, the period has no end. So the filter asks for the value
-    // itself.
+    // A browser cannot read a value such as infinity as a date, nor compute the end of its period. So the filter asks for the
+    // value itself.
     if (Number.isNaN(start.getTime())) return [{ name, sign: '=', values: [String(value)] }]
     const print = (date: Date) => {
       const text = date.toISOString()
@@ -206,8 +206,8 @@ function filtersOf(group: Row, dimensions: readonly Dimension[]): Filter[] {
 
 /**
  * Returns filters that find exactly the rows of a group; null if no filters do. A filter for the empty text also finds rows
- * without a value. So the group of the empty text gets null; the group without a value gets null if both groups can exist.
- * `hasEmptyText`: returns whether a property's empty text is a group, or may be one because not all groups are known.
+ * without a value. So no filters find exactly the group of the empty text. Filters find the group without a value only if there
+ * is no group of the empty text. `hasEmptyText`: returns false only if a property certainly has no such group.
  */
 export function linkedFilters(
   group: Row,
@@ -228,7 +228,7 @@ export function addFilters(filters: readonly Filter[], more: readonly Filter[]):
   return [...filters, ...more.filter((filter) => !known.has(JSON.stringify(filter)))]
 }
 
-/** Returns filters that find the rows which are in none of these groups; null if the API has no filters for that. */
+/** Returns filters that find the rows which are in none of these groups; null if no filters do. */
 export function otherFilters(
   groups: readonly Row[],
   dimension: Dimension,

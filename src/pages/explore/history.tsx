@@ -25,13 +25,13 @@ const PAGES_MAX = 20
 const ACTIONS: Readonly<Record<string, string>> = { create: 'Created', update: 'Changed', delete: 'Deleted' }
 
 interface History {
-  /** The latest of the changes that were read, up to `CHANGES_SHOWN`, the latest first. */
+  /** The last `CHANGES_SHOWN` of the changes that were read, the latest first. */
   readonly changes: readonly Change[]
   /** True if there are later changes, which were not read. */
   readonly isCut: boolean
 }
 
-/** Returns a function that reads the pages of a history, up to `PAGES_MAX`, from the response with the first. */
+/** Returns a function that reads a history, up to `PAGES_MAX` pages. The function takes the response with the first page. */
 function readChanges(path: string) {
   return async (response: Response): Promise<History> => {
     let { changes, next, more } = await readJson(response)
@@ -45,7 +45,7 @@ function readChanges(path: string) {
   }
 }
 
-/** The changes of the row, if the server keeps changes. */
+/** List of the changes of a row; nothing if the server has none. */
 export function Changes({ path, resource: { properties } }: { readonly path: string; readonly resource: Resource }) {
   const { answer } = useAnswer(`${path}?PageSize=${CHANGES_PAGE}`, readChanges(path), String(writesStore.value))
   if (!answer?.changes.length) return null
@@ -70,14 +70,16 @@ export function Changes({ path, resource: { properties } }: { readonly path: str
   )
 }
 
-/** Returns who has asked for a change: events have the id of a key, or the pseudonym of a person. */
+/**
+ * Returns who has made a change. `key`: id of an API key, or pseudonym of a person; null: another program wrote to the database.
+ */
 function authorOf(key: string | null): string {
   if (key === null) return 'by another program'
   if (key === ownKeyId()) return 'by you'
   return key.startsWith('person-') ? 'by a person' : `by key ${key}`
 }
 
-/** Returns the id that the reader's own key contains; undefined for persons. */
+/** Returns the id that is a part of the reader's API key; undefined if the reader has signed in as a person. */
 function ownKeyId(): string | undefined {
   return /^ApiKey roster_(\w{10})_/.exec(sessionStore.value.session?.authorization ?? '')?.[1]
 }

@@ -23,7 +23,10 @@ export interface Question {
   /** Records below the header. */
   readonly records: readonly CsvRecord[]
   readonly columns: readonly FileColumn[]
-  /** Property by which rows are found. Empty: all rows are new. Null: the page proposes one. */
+  /**
+   * Name of the property by which stored rows are found for the rows of the file. Empty: all rows are new. Null: the page
+   * proposes a property.
+   */
   readonly match: string | null
   readingOf(references: RowReading['references']): RowReading
 }
@@ -62,7 +65,8 @@ export async function checkImport(question: Question, watch: Watch) {
 }
 
 /**
- * Returns words such as `column “Eintritt”` by the names of properties, for columns whose header differs from the page's label.
+ * Returns words such as `column “Eintritt”` by the names of properties, for columns whose header differs from the label that the
+ * page has for the property.
  */
 function wordsOfColumns({ reader, columns }: Question, { choices }: RowReading): ReadonlyMap<string, string> {
   const words = new Map<string, string>()
@@ -98,7 +102,7 @@ async function storedRows(
 }
 
 /**
- * Returns the new rows that equal a stored row in all values. Mostly these are rows without a number of their own, such as
+ * Returns the new rows that equal a stored row in all values. Mostly these are rows without an identifying number, such as
  * absences.
  */
 async function findTwins(question: Question, rows: readonly ImportRow[], watch: Watch): Promise<readonly TwinRow[]> {
@@ -110,7 +114,7 @@ async function findTwins(question: Question, rows: readonly ImportRow[], watch: 
   return question.reader.twinsOf(rows, await storedRows(question, rows, candidate, watch))
 }
 
-/** Returns the faults of new rows with values that the reader may not set. */
+/** Returns a fault for each value of a new row that the reader may not set. */
 function unsettable(rows: readonly ImportRow[]): ImportFault[] {
   return rows.flatMap(({ at, values }) =>
     values

@@ -27,7 +27,7 @@ export function CheckView({ work, check, opened }: Props) {
     { name: '', words: 'nothing: all rows are new' },
   ]
   const section = useRef<HTMLElement>(null)
-  // The result is below the columns of the file, outside of what the reader sees.
+  // The result is below the table of columns, and can be out of sight.
   useEffect(() => section.current?.scrollIntoView({ block: 'nearest' }), [check])
   return (
     <section aria-labelledby="import-result" ref={section}>
@@ -170,7 +170,7 @@ function Twins({ check, takes, take }: TwinProps) {
   )
 }
 
-/** Maximum values that are shown of a row, so that people recognize it. */
+/** Maximum values that are shown of a row. People recognize the row by a few values. */
 const VALUES_SHOWN = 3
 
 const wordsOfValues = (row: ImportRow | undefined, references: References) =>

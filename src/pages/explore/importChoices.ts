@@ -1,5 +1,5 @@
-// The choices for the columns of a file: properties of the collection, and references, whose rows are found by one of their
-// values.
+// The choices for the columns of a file: a property that gets the values of the column, or a reference whose rows are found by
+// these values.
 import type { Choice, Chosen } from './importColumns.ts'
 import type { ImportProperty } from './importTarget.ts'
 import { namingProperty } from './names.ts'
@@ -7,7 +7,7 @@ import { collectionsOf, findNamed, lowerFirst, type Property, type Resource } fr
 import { createVariants, type Variant } from './variants.ts'
 import { type FormField, maySet, type Writable } from './writable.ts'
 
-/** Matches names of properties by which people know a referenced row. Files rarely have other properties of such a row. */
+/** Matches names of properties by which people know a row. Columns that refer to rows mostly have values of such a property. */
 const TELLING = /name|number|mail|code|^title$/i
 
 /**

@@ -9,8 +9,8 @@ import { areYesOrNo } from '../../spreadsheets/notation.ts'
 import type { ImportProperty } from './importTarget.ts'
 
 /**
- * A choice for a column: a property that gets the value of the cell, or a reference to the row that has this value in one of its
- * properties.
+ * A choice for a column. The property gets the value of the cell, or is a reference to the row that has this value in the
+ * property `by`.
  */
 export interface Choice {
   /** Name of the choice: `EmployeeNumber`, `CompanyId`, or `CompanyId=Name`. */
@@ -19,9 +19,9 @@ export interface Choice {
   /** Headers that stand for this choice. */
   readonly names: readonly string[]
   readonly property: ImportProperty
-  /** Property of the referenced row that has the value of the cell; null: the cell has the property's own value. */
+  /** Property of the referenced row that has the value of the cell; null: the cell has the value of `property` itself. */
   readonly by: string | null
-  /** Words for `by`; empty if it is null. */
+  /** Words for `by`; empty if `by` is null. */
   readonly byWords: string
 }
 
@@ -29,11 +29,11 @@ export interface Choice {
 export interface FileColumn {
   readonly index: number
   readonly header: string
-  /** First different values of the column. */
+  /** First values of the column that differ from each other. */
   readonly examples: readonly string[]
 }
 
-/** `value` of the `Choice` by the index of the column. A column that is left out is missing. */
+/** `Choice.value` by the index of the column. A column that is left out has no entry. */
 export type Chosen = ReadonlyMap<number, string>
 
 /** Names of the columns of a sheet. */
@@ -58,8 +58,8 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
 /** Returns how many of the last records below the header seem to be totals or notes. */
 export function footerOf(records: readonly CsvRecord[]): number {
   const finder = new FooterFinder()
-  // Counts all records but the last as rows of the table. Some of them may be totals, but a short table has hardly any other
-  // rows.
+  // Counts all records before the last one as rows of the table. Some of them may be totals, but a short table would otherwise
+  // have too few rows for an average.
   for (const record of records.slice(0, -1)) finder.add(record)
   return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }
@@ -67,7 +67,7 @@ export function footerOf(records: readonly CsvRecord[]): number {
 const namedColumns = (choices: readonly Choice[]): readonly NamedColumn<Choice>[] =>
   choices.map((choice) => ({ names: choice.names, of: choice }))
 
-/** Returns the choice for which a header stands, in the words of the API or in another language; undefined: there is none. */
+/** Returns the choice that a header names, in the API's words or in words of another language; undefined if there is none. */
 function findMeant(header: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
   const own = findColumn(header, named)
   if (own !== undefined) return own
@@ -88,8 +88,8 @@ function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | u
 }
 
 /**
- * Proposes where each column goes. `remembered`: the reader's earlier choices by header; an empty one leaves the column out.
- * `doubtful`: columns to leave out.
+ * Proposes a choice for each column. `remembered`: the reader's earlier choices by header; an empty choice leaves the column out.
+ * `doubtful`: columns to leave out, by index.
  */
 export function proposeColumns(
   columns: readonly FileColumn[],
@@ -119,15 +119,17 @@ export function proposeColumns(
 }
 
 /**
- * True if the choice is a free text, but the values are yes and no, as in a column *Status* that says whether a row is active.
+ * True if the property is a free text, but the values are yes and no. A column `Status`, for example, can say whether a row is
+ * active.
  */
 function isDoubtful({ property, by }: Choice, examples: readonly string[]): boolean {
   return by === null && KIND_TRAITS[property.kind.name].isFreeText && areYesOrNo(examples)
 }
 
 /**
- * Returns the columns with values yes and no whose headers name free texts. Key: index of the column. Value: the property that
- * its header names. Columns with an earlier choice of the reader are left out. `remembered`: as for `proposeColumns`.
+ * Returns the columns whose values are yes and no, although their headers name free texts. Key: index of the column. Value: the
+ * property that its header names. Columns with an earlier choice of the reader are left out. `remembered`: as for
+ * `proposeColumns`.
  */
 export function doubtfulColumns(
   columns: readonly FileColumn[],

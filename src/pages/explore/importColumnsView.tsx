@@ -12,7 +12,7 @@ import { type Property, upperFirst } from './resources.ts'
 
 /** Encodings that a reader may choose. */
 const ENCODINGS = ['utf-8', 'windows-1252', 'windows-1250', 'iso-8859-15', 'macintosh', 'utf-16le']
-/** Languages that a reader may choose; those of her browser come first. */
+/** Languages that a reader may choose; the menu begins with the languages of the browser. */
 const LANGUAGES = ['de', 'en-GB', 'en-US', 'fr', 'nl', 'es', 'it', 'pt', 'pl', 'cs', 'sv', 'da', 'fi', 'hu', 'tr', 'de-CH']
 const DAY = Date.UTC(2026, 8, 1)
 

@@ -9,7 +9,7 @@ import { writableOf } from './writable.ts'
 /** Extensions of the files that can be read. */
 const ACCEPTED = '.csv,.tsv,.txt,.xlsx,.xlsm'
 
-/** Returns whether the reader may import rows into a collection. */
+/** True if a right lets the reader create rows of the collection: an import needs such a right. */
 export function mayImport(resource: Resource): boolean {
   return (writableOf(resource)?.creates.length ?? 0) > 0
 }

@@ -1,11 +1,11 @@
-// Journal of imports in the browser's IndexedDB: what each has sent and changed. With it, an import can continue after the page
-// was closed, and can be undone.
+// Journal of imports in the browser's IndexedDB: what each import has sent and changed. With the journal, an import can continue
+// after the page was closed, and can be undone.
 import type { Filter } from './view.ts'
 
-/** An import of this browser. */
+/** An import that was begun in this browser. */
 export interface ImportEntry {
   readonly id: string
-  /** Session that has begun the import; other sessions do not find it. */
+  /** Session that has begun the import. Only this session finds it. */
   readonly sessionId: string
   readonly plural: string
   /** Name of the file. */
@@ -15,7 +15,7 @@ export interface ImportEntry {
   readonly changed: number
   /**
    * Filters that find exactly the rows that the import has created. Null: the import is not finished, has created no rows, or has
-   * created too many for an address.
+   * created too many rows to name them in an address.
    */
   readonly filters: readonly Filter[] | null
   /** `open`: there is more to send. `undoing`: there is more to undo. */
@@ -60,7 +60,7 @@ export interface ChangeStep {
 
 export type Step = CreateStep | ChangeStep
 
-/** Age from which imports are forgotten. */
+/** Age at which imports are forgotten, in ms. */
 const KEPT_MS = 7 * 86_400_000
 const ENTRIES = 'imports'
 const STEPS = 'steps'
@@ -89,8 +89,8 @@ function open(): Promise<IDBDatabase | null> {
 }
 
 /**
- * Runs one transaction to its end, and returns the result of the request; null if there is none, or if the browser stores
- * nothing.
+ * Runs a transaction to its end, and returns the result of the request that `use` returns. Returns null if `use` returns null, or
+ * if the browser cannot do the transaction.
  */
 async function transact<T>(
   mode: IDBTransactionMode,

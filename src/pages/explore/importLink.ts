@@ -4,12 +4,12 @@ import type { Condition } from './resources.ts'
 /** Maximum ids of a filter. */
 const IDS_MAX = 100
 
-/** Returns the ids of the rows that an answer has. */
+/** Returns the ids of the rows in the body of a response. */
 export function idsOfRows(answer: string): readonly number[] {
   return JSON.parse(answer).map(({ id }: { readonly id: number }) => id)
 }
 
-/** Returns filters that find exactly the rows with these ids. Null: there are no ids, or too many for an address. */
+/** Returns filters that find exactly the rows with these ids. Null: there are no ids, or too many to name them in an address. */
 export function filtersOfIds(ids: readonly number[]): readonly Condition[] | null {
   const sorted = ids.toSorted((one, other) => one - other)
   const [first] = sorted

@@ -9,7 +9,7 @@ import { comparable, type ImportProperty } from './importTarget.ts'
 /** A stored row, with the values of the properties that the file has. */
 export interface StoredRow {
   readonly id: string
-  /** Values as JSON has them, by the names of properties. */
+  /** Values by the names of properties. A number that a double would round is a text. */
   readonly values: ReadonlyMap<string, string | number | boolean | null>
 }
 
@@ -30,7 +30,7 @@ export interface NearRow {
   readonly stored: string
 }
 
-/** A row of the file whose values all equal those of a stored row. */
+/** A row of the file whose values all equal the values of a stored row. */
 export interface TwinRow {
   readonly at: string
   readonly id: string
@@ -45,12 +45,13 @@ interface Matched {
 }
 
 /**
- * Minimum share of a column's names that must be stored. With a smaller share, rows are not found by name, because two people can
- * have one name.
+ * Minimum share of a column's names that stored rows must have. With a smaller share, equal names may be names of different
+ * people, so rows are not found by name.
  */
 const NAMES_SHARE = 0.5
 /**
- * Minimum number of names for which `NAMES_SHARE` is enough. Fewer names must all be stored, because a few can match by chance.
+ * Minimum number of names for which `NAMES_SHARE` is enough. Fewer names must all be stored, because a few names can match by
+ * chance.
  */
 const FEW_NAMES = 5
 
@@ -70,14 +71,14 @@ export function matchCandidates(rows: readonly ImportRow[], properties: readonly
   return [...(id ? [{ property: id, isIdentifier: true }] : []), ...found]
 }
 
-/** Names of properties whose values no two rows share, even in different companies. */
+/** Matches names of properties whose values no two rows share, even in different companies. */
 const OWN_VALUES = /number|mail|code/i
-/** Maximum share of repeated values that is taken for a mistake. A larger share is taken for intended. */
+/** Maximum share of repeated values that counts as a mistake in the file. A larger share counts as intended. */
 const REPEATED_SHARE = 0.05
 
 /**
- * Returns a sentence for each property, such as a number or an e-mail address, of which a few values are repeated in the file.
- * Stored rows cannot be found by such a property.
+ * Returns a sentence for each property that should have a different value in each row, such as a number or an e-mail address, but
+ * has a few values repeatedly. Stored rows cannot be found by such a property.
  */
 export function repeatedValues(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly string[] {
   const own = properties.filter(({ name, writable, reference }) => writable && reference === null && OWN_VALUES.test(name))
@@ -95,7 +96,7 @@ export function repeatedValues(rows: readonly ImportRow[], properties: readonly 
   })
 }
 
-/** Returns the property whose values find stored rows for the rows of the file; null: there is none, so all rows are new. */
+/** Returns the property by which stored rows are found for the rows of the file; null: there is none, so all rows are new. */
 export function proposeMatch(
   rows: readonly ImportRow[],
   candidates: readonly Candidate[],
@@ -103,7 +104,8 @@ export function proposeMatch(
 ): ImportProperty | null {
   const hasIdentifier = candidates.some(({ isIdentifier }) => isIdentifier)
   for (const { property, isIdentifier } of candidates) {
-    // The file has identifiers, such as numbers, and none of them is stored. So stored rows with an equal name are other people.
+    // The file has identifiers, such as numbers, but no stored row is found by one. So a stored row with an equal name is a
+    // different person.
     if (!isIdentifier && hasIdentifier) return null
     const keys = new Map<string, number>()
     for (const { values } of stored) {

@@ -1,4 +1,4 @@
-// Loads the second script, which reads files: most readers of the page never need it.
+// Loads the second script, which reads spreadsheets. It is loaded only when it is needed, because most visitors import nothing.
 import { READER } from './server.ts'
 
 export type Reader = typeof import('./importReader.ts')

@@ -1,4 +1,5 @@
-// The second script of /explore, which is loaded when a file is dropped: it reads files, and has no state of the page.
+// The second script of /explore, which is loaded when a file is dropped or chosen. It reads the file; the state of the page is in
+// the first script.
 import { FileFault } from '../../spreadsheets/csvRecords.ts'
 import { type FaultGroup, faultPlaces, faultValues, groupFaults } from '../../spreadsheets/faults.ts'
 import { openFile, UnknownEncoding } from '../../spreadsheets/openedFile.ts'
@@ -24,9 +25,9 @@ export function wordsOf(error: unknown): string {
 }
 
 /**
- * Returns the faults of rows as sentences. Equal faults share one:
- * `12 rows, the first 2, 3 and 4, column “Eintritt”: Started is no day. They are "x".` `columns`: words for columns by the names
- * of their properties. A column without words is not named.
+ * Returns the faults of rows as sentences. Equal faults share a sentence: `12 rows, the first 2, 3 and 4, column “Eintritt”:
+ * Started is no day. They are "x".` `columns`: words for columns by the names of their properties. A column without words is not
+ * named.
  */
 export function wordsOfFaults(faults: readonly ImportFault[], columns: ReadonlyMap<string, string>): readonly string[] {
   const sorted = faults.toSorted((one, other) => placeOf(one) - placeOf(other))

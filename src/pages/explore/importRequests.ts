@@ -1,4 +1,5 @@
-// Sends requests of an import. Repeats each until a rate limit or a failure has passed, and shows the reader how long it waits.
+// Sends requests of an import. If a rate limit or a failure of the server prevents a request, waits, and sends it again. The
+// reader sees how long the import waits.
 import { Problem, parseExact, send } from './api.ts'
 import type { Row } from './resources.ts'
 import { sessionStore } from './session.ts'
@@ -15,19 +16,22 @@ export interface Progress {
 
 /** Lets the reader see the progress of some work, and stop it. */
 export interface Watch {
-  /** Session that has begun the work: nobody else continues it. */
+  /** Session that has begun the work. If the session changes, the work stops. */
   readonly sessionId: string
   readonly signal: AbortSignal
   show(progress: Partial<Progress>): void
 }
 
-/** Maximum attempts while the server fails. A refusal by a rate limit does not count as an attempt. */
+/** Maximum attempts of a request. An attempt that a rate limit refuses is not counted. */
 const TRIES_MAX = 20
 const PAUSE_SECONDS = 5
 /** Longest wait for a rate limit. If the limit lasts longer, the import stops, and the reader decides when to continue it. */
 const WAIT_SECONDS_MAX = 3_600
 
-/** Runs a request until it has a final answer. @throws Problem for an error that waiting does not mend; AbortError */
+/**
+ * Calls `run`, which sends a request, until it succeeds. @throws Problem for an error that a retry does not help, or after too
+ * many attempts; AbortError
+ */
 export async function untilAnswered<T>(run: () => Promise<T>, watch: Watch): Promise<T> {
   for (let tries = 1; ; tries++) {
     watch.signal.throwIfAborted()
@@ -44,7 +48,7 @@ export async function untilAnswered<T>(run: () => Promise<T>, watch: Watch): Pro
   }
 }
 
-/** Waits some seconds, and shows how many are left. @throws AbortError */
+/** Waits, and shows how many seconds are left. @throws AbortError */
 async function wait(seconds: number, { message }: Problem, watch: Watch): Promise<void> {
   for (let left = seconds; left > 0; left--) {
     watch.show({ waits: { message, seconds: left } })
@@ -54,7 +58,7 @@ async function wait(seconds: number, { message }: Problem, watch: Watch): Promis
   watch.show({ waits: null })
 }
 
-/** Reads up to 100 rows by their ids. Leaves out rows that the reader may not see, and deleted ones. @throws Problem */
+/** Reads up to 100 rows by their ids. Leaves out deleted rows, and rows that the reader may not see. @throws Problem */
 export async function readByIds(plural: string, ids: readonly string[], watch: Watch): Promise<ReadonlyMap<string, Row>> {
   const rows = await readStream(plural, [{ name: 'Id', sign: '[]', values: ids }], {}, watch)
   return new Map(rows.map((row) => [String(row.id), row]))
@@ -64,7 +68,7 @@ export async function readByIds(plural: string, ids: readonly string[], watch: W
 export const WHOLE_ROWS_MAX = 50_000
 const VALUES_AT_ONCE = 40
 
-/** Reads some properties of all rows, or only of the rows that have one of the values of `only`. @throws Problem */
+/** Reads the properties `fields` of all rows, or only of the rows that have one of the values of `only`. @throws Problem */
 export async function readStored(
   plural: string,
   fields: readonly string[],
@@ -109,7 +113,7 @@ async function readStream(
   }
 }
 
-/** Returns the rows of a stream, and the error that has cut it short; null if the stream is complete. */
+/** Returns the rows of a stream. `end`: the error that has cut the stream short; null if the stream is complete. */
 function readLines(text: string) {
   const lines: Row[] = []
   for (const line of text.split('\n')) {

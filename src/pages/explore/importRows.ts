@@ -10,7 +10,7 @@ import type { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
 import type { Choice } from './importColumns.ts'
 import { type ImportProperty, textOfJson } from './importTarget.ts'
 
-/** Cell of the file, as the value of a property. */
+/** A cell of the file, read as the value of a property. */
 export interface ImportValue {
   readonly property: ImportProperty
   /** JSON of the value, with all digits. */
@@ -19,7 +19,9 @@ export interface ImportValue {
   readonly text: string | null
   /** The cell as the file has it. */
   readonly cell: string
-  /** True if the cell is a name that stands for the id of another row. */
+  /**
+   * True if the cell has a value by which a referenced row is found, such as its name; false if the cell has the value itself.
+   */
   readonly isName: boolean
 }
 
@@ -30,7 +32,7 @@ export interface ImportRow {
   readonly values: readonly ImportValue[]
 }
 
-/** The way in which the file is read. */
+/** Settings by which the file is read. */
 export interface RowReading {
   readonly unit: 'line' | 'row'
   readonly notation: Notation | null
@@ -39,8 +41,7 @@ export interface RowReading {
   /** Choices for the columns, by the index of the column. */
   readonly choices: ReadonlyMap<number, Choice>
   /**
-   * Rows that the values of a reference stand for, by the name of its property. A property is missing while its rows have not
-   * been read.
+   * Referenced rows by their values, for each reference by its name. A reference is missing while its rows have not been read.
    */
   readonly references: ReadonlyMap<string, ReferenceValues>
 }
@@ -72,7 +73,8 @@ export function readRows(records: readonly CsvRecord[], reading: RowReading): Re
         isRight = false
       }
     }
-    // A remark below a table can be in a column that is left out. Then the record has no values, and its booleans are false.
+    // A record without values is empty, such as a remark below the table in a column that is left out. A boolean without a value
+    // is read as false.
     const isEmpty = values.every(({ text }) => text === null || text === 'false')
     return isRight && !isEmpty ? [{ at, values }] : []
   })
@@ -94,7 +96,7 @@ function readCell(
   convert: ReturnType<typeof cellConverter>,
 ): ImportValue | CellFault {
   const given = record.cells[index] ?? ''
-  // A placeholder such as N/A means no value where only a number, a day or another row is possible. In a text it is a value.
+  // A placeholder such as N/A means no value for a property that is a number, a day or a reference. For a text it is the value.
   const isEmpty = isPlaceholder(given) && (property.references !== null || !/text|oneOf/.test(property.kind.name))
   const cell = isEmpty ? '' : given
   const unread = record.faults?.get(index)

@@ -16,15 +16,15 @@ import { findNamed, type Property, type Resource, type Row, valueIn } from './re
 import { printBody } from './typed.ts'
 import { attemptOf, problemOf, readVersioned, type Versioned, write } from './writes.ts'
 
-/** Maximum age at which a creation is repeated. The server recognizes its `Idempotency-Key` for at least 24 hours. */
+/** Maximum age of a creation that is sent again, in ms. The server recognizes its `Idempotency-Key` for at least 24 hours. */
 const REPEAT_MS_MAX = 23 * 3_600_000
-/** Maximum attempts for a row that others write at the same time. */
+/** Maximum attempts to write a row that somebody else writes at the same time. */
 export const TRIES_MAX = 5
 
 /** Thrown for a creation that was sent so long ago that the server may have forgotten its `Idempotency-Key`. */
 export class TooLate extends Error {}
 
-/** Thrown for a step that the server refuses: none of its rows was created, or nothing of the row was changed. */
+/** Thrown for a step that the server refuses. The step has created no rows, or has changed nothing of its row. */
 export class StepRefused extends Error {
   constructor(
     readonly step: Step,
@@ -74,7 +74,7 @@ export async function create(entry: ImportEntry, plural: string, step: CreateSte
   return { ...sent, made }
 }
 
-/** @throws StepRefused for an error of the values; the error for any other */
+/** @throws StepRefused if the server refuses the step; else `error` */
 function refuse(step: Step, error: unknown): never {
   const problem = problemOf(error)
   throw [400, 403, 404, 409, 413, 422].includes(problem.status) ? new StepRefused(step, problem) : error
@@ -82,7 +82,7 @@ function refuse(step: Step, error: unknown): never {
 
 export const pathOf = (resource: Resource, id: string) => `${resource.plural}/${encodeURIComponent(id)}`
 
-/** Returns whether a row has a value of a change. `json`: the value before or after the change. */
+/** True if a row has the value `json` in the property of a change. `json`: the value before or after the change. */
 function isAt(resource: Resource, { name }: Change, json: string, row: Row): boolean {
   const property = findNamed(resource.properties, name) as Property
   return comparable(property.kind, exactValue(row, property)) === textOfJson({ kind: { name: property.kind } }, json)
@@ -104,8 +104,9 @@ interface Rewritten {
 }
 
 /**
- * Writes each change whose value is still as before. If the value is already as after the change, it counts as written: an
- * earlier attempt may have written it, and its answer was lost. Null: the row is gone. @throws Problem
+ * Writes the changes whose property still has the value before the change. If the property already has the value after the
+ * change, the change counts as written: an earlier attempt may have written it, and its answer was lost. Null: the row is gone.
+ * @throws Problem
  */
 export async function rewrite(
   resource: Resource,

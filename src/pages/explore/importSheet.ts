@@ -19,7 +19,7 @@ export interface Footer {
   readonly isTaken: boolean
 }
 
-/** Returns the records of the table: those below the header, without the footer unless the reader takes it. */
+/** Returns the records below the header. The footer is included only if the reader takes it. */
 export function tableOf(records: readonly CsvRecord[], { body }: Pick<Header, 'body'>, { count, isTaken }: Footer) {
   return records.slice(body, records.length - (isTaken ? 0 : count))
 }
@@ -70,13 +70,16 @@ const rememberedKey = (plural: string) => `roster.import.${plural}`
 /** Maximum headers that the browser keeps for a collection. */
 const REMEMBERED_MAX = 500
 
-/** Returns the reader's earlier choices by header, reduced to letters and digits. An empty choice: the column is left out. */
+/**
+ * Returns the reader's earlier choices by header; headers are reduced to letters and digits. An empty choice: the column is left
+ * out.
+ */
 export function rememberedColumns(plural: string): ReadonlyMap<string, string> {
   try {
     const kept = JSON.parse(readText('localStorage', rememberedKey(plural)) ?? '[]')
     return new Map(Array.isArray(kept) ? kept : [])
   } catch {
-    // Something else is stored under this name.
+    // The stored text is no JSON.
     return new Map()
   }
 }

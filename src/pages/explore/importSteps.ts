@@ -7,9 +7,9 @@ import { printBody } from './typed.ts'
 import type { Writable } from './writable.ts'
 import { attemptOf } from './writes.ts'
 
-/** Maximum rows of one request. The limits of a key count up to 100 rows as one request. */
+/** Maximum rows of one request. The rate limits count up to 100 rows as one request. */
 const PIECE_ROWS = 100
-/** Maximum characters of one request. The server accepts this length in any encoding of the characters. */
+/** Maximum characters of a body with several rows. The server accepts such a body even if each character has three bytes. */
 const PIECE_LENGTH_MAX = 150_000
 
 interface Planned {
@@ -55,7 +55,7 @@ export async function keepSteps({ sessionId, plural, file, writable, created, ch
   return entry
 }
 
-/** Divides rows into the bodies of requests. */
+/** Divides rows into the bodies of requests. `places`: positions in the file of the rows of a body. */
 export function piecesOf(rows: readonly ImportRow[], writable: Writable): { body: string; places: string[] }[] {
   const fields = widestVariant(writable)
   const whole = fields?.isWhole ? fields.fields : []

@@ -6,7 +6,7 @@ import type { FormField } from './writable.ts'
 export interface ImportProperty extends Omit<FormField, 'kind'> {
   readonly kind: { readonly name: KindName }
   readonly writable: boolean
-  /** Same as `references`; the code of `spreadsheets/` reads it by this name. */
+  /** Same as `references`, under the name that the code of `spreadsheets/` uses. */
   readonly reference: string | null
   /** Always null, because the OpenAPI document does not say which values are unique. */
   readonly unique: null

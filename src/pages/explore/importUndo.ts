@@ -18,7 +18,7 @@ export interface Undone {
   readonly left: readonly string[]
 }
 
-/** Undoes an import, the last step first. It can be called again if it fails, or leaves rows. @throws Problem, AbortError */
+/** Undoes an import, the last step first. It can be called again if it fails, or if rows stay. @throws Problem, AbortError */
 export async function undoImport(entry: ImportEntry, resource: Resource, watch: Watch): Promise<Undone> {
   await keepImport({ ...entry, state: 'undoing' })
   const left: string[] = []
@@ -50,12 +50,12 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
 
 const idOf = (row: Row) => String(row.id)
 
-/** Returns the rows that a step created. */
+/** Returns the rows that a step has created; none if the step has no answer. */
 const rowsOf = ({ made }: CreateStep): readonly Row[] => (made === null ? [] : parseExact(made))
 
 /**
- * Repeats a creation that was sent and has no answer, so that the server tells what it has created. Returns any other step as it
- * is.
+ * If a step is a creation that was sent and has no answer, sends it again, so that the answer tells which rows it has created.
+ * Returns any other step unchanged.
  */
 async function settled(entry: ImportEntry, resource: Resource, step: Step, left: string[], watch: Watch): Promise<Step> {
   if (step.kind === 'change' || step.made !== null || step.sentMs === null) return step
@@ -85,7 +85,7 @@ async function restore(resource: Resource, { rowId, made, at }: ChangeStep, watc
   }
 }
 
-/** Returns why the server refuses to undo a row. @throws the error if it is no such refusal */
+/** Returns why the server refuses to undo a row. @throws the error if the server did not refuse */
 function refusedWords(error: unknown): string {
   const { status, message } = problemOf(error)
   if ([400, 403, 404, 409, 412].includes(status)) return message
@@ -101,7 +101,7 @@ class RowsOfImport implements CreatedRows {
   constructor(
     private readonly resource: Resource,
     created: readonly Row[],
-    /** Sentences about rows that stay, each with the reason; this class adds sentences. */
+    /** Sentences about rows that stay, each with the reason. The methods of this class append to them. */
     private readonly left: string[],
     private readonly watch: Watch,
   ) {
@@ -159,7 +159,7 @@ class RowsOfImport implements CreatedRows {
     }
   }
 
-  /** Adds a sentence about a missing row if the reader may not see it. A row that was deleted needs none. */
+  /** Adds a sentence about a row that the reader may not see. A deleted row needs no sentence. */
   private noteMissing(id: string): void {
     // If the reader may not read a row, the answer to its creation has only the id.
     const isHidden = Object.keys(this.created.get(id) ?? {}).length <= 1
@@ -179,7 +179,7 @@ class RowsOfImport implements CreatedRows {
   }
 }
 
-/** True for a property that the row had when it was created, and that is not copied from another row. */
+/** True for a property that is in the row, and is not copied from a referenced row. */
 function isOwn(property: Property, row: Row): boolean {
   return property.copiedThrough === null && (property.path[0] as string) in row
 }

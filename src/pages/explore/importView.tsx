@@ -109,7 +109,7 @@ interface EntriesProps {
   readonly entries: readonly ImportEntry[]
 }
 
-/** Imports of this browser that can go on, or be undone. */
+/** List of the imports of this browser, with buttons that continue, undo or forget an import. */
 function Entries({ work, entries }: EntriesProps) {
   return (
     <section class="part" aria-labelledby="import-entries">

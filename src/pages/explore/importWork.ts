@@ -24,7 +24,7 @@ import { announce, inWordsOf, problemOf } from './writes.ts'
 
 /** Maximum size of a file in bytes. */
 const FILE_BYTES_MAX = 32 * 1024 * 1024
-/** Maximum rows of a file. */
+/** Maximum rows of a sheet. */
 const ROWS_MAX = 100_000
 
 /** Result of a check: the rows that an import would create and change. */
@@ -33,15 +33,15 @@ export interface Check {
   readonly changed: readonly ChangedRow[]
   readonly equal: number
   readonly near: readonly NearRow[]
-  /** New rows that equal a stored row in all values. Looked for only if no property is chosen to find rows by. */
+  /** New rows that equal a stored row in all values. They are looked for only if stored rows are not found by a property. */
   readonly twins: readonly TwinRow[]
   /** Faults as sentences; equal faults are listed once. */
   readonly faults: readonly string[]
-  /** Sentences about properties by which no rows are found, because several rows of the file have equal values. */
+  /** Sentences about properties by which no stored rows can be found, because several rows of the file have the same value. */
   readonly repeated: readonly string[]
-  /** Property by which rows are found; empty: all rows are new. */
+  /** Property by which stored rows are found; empty: all rows are new. */
   readonly match: string
-  /** Properties by which rows could be found. */
+  /** Properties by which stored rows can be found. */
   readonly matches: readonly { readonly name: string; readonly label: string }[]
   /** Referenced rows, found by the values of the file. */
   readonly references: References
@@ -52,14 +52,17 @@ export interface Opened {
   readonly name: string
   readonly bytes: Uint8Array
   readonly file: OpenedFile
-  /** Index of the sheet. */
+  /** Index of the chosen sheet. */
   readonly sheet: number
   readonly header: Header
-  /** Last records, which seem to be totals or notes; they are left out unless the reader takes them. */
+  /** Last records, which seem to be totals or notes. They are imported only if the reader takes them. */
   readonly footer: Footer
   readonly columns: readonly FileColumn[]
   readonly chosen: Chosen
-  /** Columns of yes and no under headers of free texts, left out at first: by index, the property that the header names. */
+  /**
+   * Columns whose values are yes and no, although their headers name free texts. They are left out at first. Key: index of the
+   * column. Value: the property that its header names.
+   */
   readonly doubtful: ReadonlyMap<number, ImportProperty>
   /** Language in which the values are written; empty: the API's notation. */
   readonly language: string
@@ -75,9 +78,9 @@ export type Doing =
 
 export interface ImportState {
   readonly opened: Opened | null
-  /** Why the file cannot be read; empty if it can be read, or if there is no file. */
+  /** Reason for which the file cannot be read; empty if it can be read, or if there is no file. */
   readonly fault: string
-  /** Property by which rows are found, as the reader has chosen it; null: the page proposes one. */
+  /** Property that the reader has chosen to find stored rows by; empty: all rows are new; null: the page proposes a property. */
   readonly match: string | null
   readonly check: Check | null
   readonly doing: Doing
@@ -93,7 +96,7 @@ const START: ImportState = { opened: null, fault: '', match: null, check: null, 
 /** Imports that were begun in this page, by session and collection. */
 const works = new Map<string, ImportWork>()
 
-/** Returns the import into a collection: the one that was begun, or a new one. */
+/** Returns the session's import into a collection. The first call creates it. */
 export function importWorkOf(resource: Resource, writable: Writable): ImportWork {
   const id = `${sessionStore.value.session?.id} ${resource.plural}`
   const work = works.get(id) ?? new ImportWork(resource, writable)
@@ -101,7 +104,7 @@ export function importWorkOf(resource: Resource, writable: Writable): ImportWork
   return work
 }
 
-/** Stops all imports of this page, and forgets those of a session that ends. */
+/** Stops all imports of this page, and forgets the stored imports of a session that ends. */
 export function forgetWorks(sessionId: string): void {
   for (const work of works.values()) work.stop()
   works.clear()
@@ -145,7 +148,7 @@ export class ImportWork {
     if (!this.isBusy) this.set({ opened: null, fault: '', match: null, check: null, doing: NOTHING })
   }
 
-  /** Takes a file, and reads it. */
+  /** Reads a file, and proposes what its columns are; ignored while work is under way. */
   async take(file: File): Promise<void> {
     if (this.isBusy) return
     this.set({
@@ -201,7 +204,7 @@ export class ImportWork {
     if (opened) this.show({ ...opened, sheet })
   }
 
-  /** Uses the first record at this line or below as the one with the headers. */
+  /** Takes the first record at this line or below it as the header. */
   chooseHeader(line: number): void {
     const { opened } = this.state.value
     const place = opened?.file.sheets[opened.sheet]?.records.findIndex((record) => record.line >= line) ?? -1
@@ -229,7 +232,7 @@ export class ImportWork {
     if (opened) this.set({ opened: { ...opened, language, found: { ...opened.found, doubt: null } }, check: null })
   }
 
-  /** Sets where a column goes; empty: it is left out. */
+  /** Sets the choice for a column, and remembers it for the next file. Empty: the column is left out. */
   chooseColumn({ index, header }: FileColumn, value: string): void {
     const { opened } = this.state.value
     if (!opened) return
@@ -245,7 +248,7 @@ export class ImportWork {
     this.set({ opened: { ...opened, chosen, doubtful, found, language }, match: null, check: null })
   }
 
-  /** Finds rows by this property from now on; empty: all rows are new. */
+  /** Checks the file again, and finds stored rows by this property. Empty: all rows are new. */
   chooseMatch(match: string): void {
     this.set({ match })
     void this.check()
@@ -304,7 +307,7 @@ export class ImportWork {
         },
         watch,
       )
-      // If the columns were changed meanwhile, the result is of no use.
+      // If the columns were changed meanwhile, the result does not fit them, and is dropped.
       this.set(this.state.value.opened === opened ? { check, doing: NOTHING } : { doing: NOTHING })
     })
   }
@@ -339,7 +342,7 @@ export class ImportWork {
   }
 
   async undo(entry: ImportEntry): Promise<void> {
-    // An undo changes the stored rows, and with them the result of a check.
+    // After an undo, the result of a check would be out of date.
     this.set({ check: null })
     await this.run('undoing', async (watch) => {
       const undone = await undoImport(entry, this.resource, watch)
@@ -354,7 +357,7 @@ export class ImportWork {
     await this.readEntries()
   }
 
-  /** Stops what is under way; an import can go on later. */
+  /** Stops the work that is under way. A stopped import can continue later. */
   stop(): void {
     this.abort.abort()
   }

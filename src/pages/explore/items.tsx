@@ -1,4 +1,4 @@
-// Rows as a list of sentences, for the start page: whose, when, what, and in which state.
+// Shows rows on the start page. A row is a line of short texts, which say whose it is, when and what it is, and its state.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatOperand, formatValue } from './format.ts'
@@ -8,7 +8,7 @@ import type { Part } from './rights.ts'
 import { Cell } from './table.tsx'
 import { emptyView, printView, type View } from './view.ts'
 
-/** Maximum properties of `what` that are shown of a row. */
+/** Maximum number of properties of `Facts.what` that are shown for a row. */
 const FACTS_MAX = 3
 
 /** Properties that say what a row is, in the order in which they are shown. */
@@ -17,16 +17,16 @@ export interface Facts {
   readonly name: Property | null
   /** Copied names of rows to which the row refers, such as that of an employee. */
   readonly whose: readonly Property[]
-  /** Properties with the first two dates. */
+  /** The first two properties that are dates. */
   readonly when: readonly Property[]
   readonly what: readonly Property[]
   /** Property with the state, such as `Status`. */
   readonly state: Property | null
 }
 
-/** Properties that are not shown beside a name: parts of the name, titles and numbers. */
+/** Matches properties that are not shown for a row with a name: parts of the name, titles and numbers. */
 const NAME_PART = /^title$|name$|^knownas$|number$/i
-/** Properties that tell rows of one name apart, the best first. */
+/** Patterns of properties that tell apart rows of the same name, the best first. */
 const TELLING = [/jobtitle/i, /department/i, /location/i]
 
 /**
@@ -61,7 +61,8 @@ function rank({ name, kind, path }: Property): number {
 }
 
 /**
- * Returns the property to sort by, with a minus sign for descending: the first date, or else the name; undefined: neither exists.
+ * Returns the sort order: by the first date, with a minus sign if the newest row comes first; without a date, by the name.
+ * Undefined: there is neither.
  */
 export function sortOf({ name, when }: Facts, isNewestFirst: boolean): string | undefined {
   const [date] = when
@@ -139,7 +140,7 @@ function Item({ resource, facts: { whose, when, what, state }, row, href, action
   )
 }
 
-/** Moves the focus to the next row when the row that has it leaves the list, as after a decision. */
+/** Hook that moves the focus to the next row when the focused row leaves the list, as after a decision. */
 function useFocusInList(rows: readonly Row[]) {
   const list = useRef<HTMLUListElement>(null)
   const place = useRef(-1)
@@ -148,7 +149,7 @@ function useFocusInList(rows: readonly Row[]) {
       const items = [...(list.current?.children ?? [])]
       place.current = items.findIndex((item) => item.contains(target as Node))
     }
-    // Listens on the whole page, because the focus may move elsewhere before the row leaves.
+    // Listens on the whole page, because the focus may leave the list before the row does.
     addEventListener('focusin', onFocus)
     return () => removeEventListener('focusin', onFocus)
   }, [])
