@@ -55,7 +55,7 @@ export async function send(path: string, options: RequestInit = {}): Promise<Res
   return second.status === 401 ? refusePerson(await problemOf(second)) : checked(second)
 }
 
-/** @throws Problem if there is no session that can be used now */
+/** Returns the session. @throws Problem if it has ended, or cannot be renewed now */
 function usable(session: Session | 'ended' | 'away'): Session {
   if (session === 'ended') throw new Problem('Your sign-in has ended.', 401)
   if (session === 'away')

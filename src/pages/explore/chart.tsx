@@ -100,8 +100,8 @@ function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
 }
 
 /**
- * Returns start and end of each value's rectangle on the axis. A stacked rectangle starts where the previous one of the same sign
- * ends; a grouped one starts at zero.
+ * Returns start and end of each value's rectangle on the axis. A rectangle starts at zero. If the bar is stacked, it starts where
+ * the previous rectangle of the same sign ends.
  */
 function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: number, end: number][] {
   const ends = { up: 0, down: 0 }
@@ -234,8 +234,8 @@ function aboveStanding(props: Drawn, bar: number) {
 const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
   style === 'grouped' ? Math.max(24, 10 * series.length + 8) : 26
 /**
- * Returns the layout of horizontal bars, in pixels: `left` end of the bars, `band`: height of a bar with the space around it,
- * `x`: position of a value.
+ * Returns the layout of horizontal bars, in pixels. `left`: left end of the bars. `band`: height of a bar with the space around
+ * it. `x`: returns the position of a value.
  */
 function lyingLayoutOf(props: Drawn) {
   const { from, to } = axisOf(props)

@@ -1,5 +1,5 @@
-// Makes the chips of filters. Mostly each filter has a chip. The two filters of a span share a chip, and so do many filters of
-// one property by `!=`.
+// Makes the chips of filters. Mostly each filter has a chip. The two filters of a span share a chip, and so do many `!=` filters
+// of one property.
 import { formatOperand } from './format.ts'
 import { findProperty, type Resource } from './resources.ts'
 import type { FoundSpan } from './spans.ts'
@@ -19,8 +19,8 @@ export interface Chip {
 }
 
 /**
- * Maximum filters of one property by `!=` that have a chip each. More of them share one chip. A click on the bar “others” of a
- * chart adds many.
+ * Maximum number of `!=` filters of a property that have a chip each. More of them share one chip. A click on the bar “others” of
+ * a chart adds many.
  */
 const LEFT_OUT_MAX = 3
 

@@ -1,4 +1,5 @@
-// The form for a write conflict. For each property it shows the value before, the reader's value, and the value of somebody else.
+// The form for a write conflict. For each property it shows the earlier value, the reader's value, and the value of somebody
+// else.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { formatDate } from './format.ts'

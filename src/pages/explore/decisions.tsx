@@ -106,7 +106,7 @@ function Buttons({ resource, row, tag = null, isInList = false, decisions }: But
     ask(null)
     void work.decide(decision, { row, tag })
   }
-  // Somebody else may have decided while the question was open.
+  // Somebody else may have decided while the question was open. If its decision is not offered any more, the question is closed.
   const isOffered = decisions.some(({ words }) => words === asked?.words)
   if (state.kind === 'idle' && asked !== null && isOffered)
     return <Question decision={asked} decide={decide} keep={() => ask(null)} />

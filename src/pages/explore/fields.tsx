@@ -1,4 +1,4 @@
-// The fields of a form: one for each property, by its kind.
+// The fields of a form. The kind of a property decides which control its field has.
 import { Select } from './controls.tsx'
 import { fromZone, toZone } from './format.ts'
 import { zoneLabel } from './readerZone.ts'

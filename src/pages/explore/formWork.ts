@@ -1,4 +1,4 @@
-// The work of one open form: what was typed, how it is saved, and what to do if it cannot be saved.
+// Keeps what is typed into one open form, saves it, and decides what to do if it cannot be saved.
 import { Problem, send } from './api.ts'
 import { type Draft, forgetDraft, keepDraft, readDraft } from './drafts.ts'
 import { say } from './notices.tsx'
@@ -179,7 +179,7 @@ export class FormWork {
     } catch (error) {
       const problem = problemOf(error)
       this.isUnknown ||= isUncertain(problem)
-      // The same attempt is kept, because a new one could create a second row.
+      // The same attempt is kept, because a new attempt could create a second row.
       if (isUncertain(problem) || (this.isUnknown && tellsNothing(problem))) return this.wait(problem, false)
       this.keep({ ...this.draft, attempt: null })
       if (base !== null && problem.status === 412) return this.merge(rounds)

@@ -22,7 +22,8 @@ export function widestVariant(writable: Writable): Variant | undefined {
 }
 
 /**
- * Returns the choices for a column, in the order of the form. The last one is the id: it finds stored rows, and is never written.
+ * Returns the choices for a column, in the order of the form. The last choice is the id, which finds stored rows and is never
+ * written.
  */
 export function choicesFor(resource: Resource, writable: Writable): readonly Choice[] {
   const created = widestVariant(writable)?.fields ?? []

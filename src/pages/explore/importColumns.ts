@@ -1,4 +1,4 @@
-// The choices for the columns of a dropped file, and which of them is proposed for each column.
+// Finds header and footer of a dropped file, and proposes the property to which each column goes.
 import { KIND_TRAITS } from '../../model/kindTraits.ts'
 import { findColumn, type NamedColumn, plainHeader } from '../../spreadsheets/columns.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
@@ -38,7 +38,7 @@ export type Chosen = ReadonlyMap<number, string>
 
 /** Names of the columns of a sheet. */
 export interface Header {
-  /** Index of the header's record. If the header has two records, index of the first. */
+  /** Index of the header's record. If the header has two records, index of the first record. */
   readonly index: number
   /** Index of the first record below the header. */
   readonly body: number
@@ -58,8 +58,8 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
 /** Returns how many of the last records below the header seem to be totals or notes. */
 export function footerOf(records: readonly CsvRecord[]): number {
   const finder = new FooterFinder()
-  // Counts all records before the last one as rows of the table. Some of them may be totals, but a short table would otherwise
-  // have too few rows for an average.
+  // Counts all records before the last one as rows of the table. Some of them may be totals. But without them, a short table
+  // would have too few rows for an average.
   for (const record of records.slice(0, -1)) finder.add(record)
   return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }
@@ -147,7 +147,10 @@ export function doubtfulColumns(
   )
 }
 
-/** Returns `choice`. If it expects ids, and a cell is no id, returns a choice of the same property that finds rows by a name. */
+/**
+ * Returns `choice`. But if it expects ids, and an example is no id, returns a choice of the same property that finds rows by a
+ * name.
+ */
 function fitting(choice: Choice, choices: readonly Choice[], examples: readonly string[]): Choice | undefined {
   const isReference = choice.property.references !== null
   if (!isReference || choice.by !== null || examples.every((text) => /^\d+$/.test(text.trim()))) return choice

@@ -187,7 +187,7 @@ interface DoubtProps {
   readonly chosen: Chosen
 }
 
-/** Says why a column of yes and no is left out; says nothing if another column goes to the same property. */
+/** Says why a column whose values are yes and no is left out; says nothing if another column goes to the same property. */
 function Doubt({ property, chosen }: DoubtProps) {
   if (property === undefined || [...chosen.values()].includes(property.name)) return null
   return <p class="count">It says yes and no: choose {property.label} if it is meant.</p>

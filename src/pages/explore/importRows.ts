@@ -41,7 +41,8 @@ export interface RowReading {
   /** Choices for the columns, by the index of the column. */
   readonly choices: ReadonlyMap<number, Choice>
   /**
-   * Referenced rows by their values, for each reference by its name. A reference is missing while its rows have not been read.
+   * For each reference, by its name: the referenced rows by their values. A reference is missing while its rows have not been
+   * read.
    */
   readonly references: ReadonlyMap<string, ReferenceValues>
 }

@@ -55,7 +55,7 @@ export async function keepSteps({ sessionId, plural, file, writable, created, ch
   return entry
 }
 
-/** Divides rows into the bodies of requests. `places`: positions in the file of the rows of a body. */
+/** Divides rows into the bodies of requests. `places`: for each row of the body, its position in the file. */
 export function piecesOf(rows: readonly ImportRow[], writable: Writable): { body: string; places: string[] }[] {
   const fields = widestVariant(writable)
   const whole = fields?.isWhole ? fields.fields : []

@@ -1,4 +1,4 @@
-// The work of an import: the dropped file, what its columns mean, what the import would do, and its progress.
+// Runs an import: opens the dropped file, proposes what its columns mean, checks what the import would do, and does it.
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import { Problem } from './api.ts'
 import { formatCount } from './format.ts'

@@ -15,7 +15,7 @@ const FACTS_MAX = 3
 export interface Facts {
   /** Property that names a row; null if rows have no name, such as absences. */
   readonly name: Property | null
-  /** Copied names of rows to which the row refers, such as that of an employee. */
+  /** Copied names of rows to which the row refers, such as the name of an employee. */
   readonly whose: readonly Property[]
   /** The first two properties that are dates. */
   readonly when: readonly Property[]
