@@ -216,9 +216,9 @@ function readAddress() {
 }
 
 /**
- * Sends the first requests at the same time, rather than one after the answer to another. They ask for the OpenAPI document, the
- * rights, and the list in the address. If this browser stores columns for the list, the list is requested later: the request may
- * name columns of referenced rows, which only the OpenAPI document lists.
+ * Sends the first requests at the same time. They ask for the OpenAPI document, the rights, and the list in the address. If this
+ * browser stores columns for the list, the list is requested later: the request may name columns of referenced rows, which only
+ * the OpenAPI document lists.
  */
 function askAhead(): void {
   const { session, offered } = sessionStore.value

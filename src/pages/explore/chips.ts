@@ -19,8 +19,8 @@ export interface Chip {
 }
 
 /**
- * Maximum number of `!=` filters of a property that have a chip each. More of them share one chip. A click on the bar “others” of
- * a chart adds many.
+ * Maximum number of `!=` filters of a property that have a chip each. If there are more, all of them share one chip. A click on
+ * the bar “others” of a chart adds many.
  */
 const LEFT_OUT_MAX = 3
 

@@ -1,4 +1,4 @@
-// The filters of a view: chips, and the form that adds or changes one.
+// The filters of a view: chips, and the form that adds or changes a filter.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, readJson, useAnswer } from './api.ts'
 import { chipsOf, type Edited, SPAN } from './chips.ts'
@@ -22,8 +22,8 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   const { filters } = view
   const { span } = resource
   const found = spanIn(span, filters, zoneStore.value)
-  // If the API refuses one of the two conditions of a span, each condition has its own chip. The message stands at the refused
-  // condition.
+  // If the API refuses one of the two conditions of a span, each condition has its own chip. The API's message is shown at the
+  // refused condition.
   const spanned = found?.places.some((place) => isRefused(filters[place] as Filter, problem)) ? null : found
   const close = () => {
     edit(null)

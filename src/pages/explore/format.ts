@@ -5,7 +5,7 @@ import { instantOf, localOf } from './zone.ts'
 
 const UTC = { timeZone: 'UTC' } as const
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', ...UTC })
-/** Formatters of date-times by zone, kept because making one takes longer than formatting all values of a table. */
+/** Formatters of date-times by zone, kept because creating a formatter takes longer than formatting all values of a table. */
 const instantsByZone = new Map<string, Record<'short' | 'medium', Intl.DateTimeFormat>>()
 const months = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', ...UTC })
 const decimals = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 8 })

@@ -58,8 +58,8 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
 /** Returns how many of the last records below the header seem to be totals or notes. */
 export function footerOf(records: readonly CsvRecord[]): number {
   const finder = new FooterFinder()
-  // Counts all records before the last one as rows of the table. Some of them may be totals. But without them, a short table
-  // would have too few rows for an average.
+  // Counts all records before the last one as rows of the table. Some of these records may be totals. But a table without them
+  // can have too few rows for an average.
   for (const record of records.slice(0, -1)) finder.add(record)
   return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }

@@ -54,7 +54,7 @@ export interface ChangeStep {
   readonly at: string
   readonly rowId: string
   readonly changes: readonly Change[]
-  /** Changes that were made. A value that somebody else has changed meanwhile is left out. Null: the step is still open. */
+  /** Changes that were made. A value that somebody else has changed meanwhile is left out. Null: the step has no result yet. */
   readonly made: readonly Change[] | null
 }
 

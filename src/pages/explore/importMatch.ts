@@ -104,7 +104,7 @@ export function proposeMatch(
 ): ImportProperty | null {
   const hasIdentifier = candidates.some(({ isIdentifier }) => isIdentifier)
   for (const { property, isIdentifier } of candidates) {
-    // The file has identifiers, such as numbers, but no stored row is found by one. So a stored row with an equal name is a
+    // The file has identifiers, such as numbers, but none of them finds a stored row. So a stored row with an equal name is a
     // different person.
     if (!isIdentifier && hasIdentifier) return null
     const keys = new Map<string, number>()

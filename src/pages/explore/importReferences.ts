@@ -55,7 +55,7 @@ export function countRows({ plural }: Resource, watch: Watch): Promise<number> {
 
 /**
  * Returns a cell with the name of the row for which it stands: `00421 (Ada Byron)`. If the cell is the name itself, or stands for
- * no row or several, returns only the cell.
+ * no row or for several rows, returns only the cell.
  */
 export function withName({ values, names }: ReferencedRows, cell: string): string {
   const [id, second] = values.idsOf(cell.trim())

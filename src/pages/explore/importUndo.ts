@@ -92,7 +92,7 @@ function refusedWords(error: unknown): string {
   throw error
 }
 
-/** The rows that an import has created. By this class, `deleteCreated` reads and deletes them on the server. */
+/** The rows that an import has created. `deleteCreated` uses this class to read and delete the rows on the server. */
 class RowsOfImport implements CreatedRows {
   /** Number of rows that were deleted so far. */
   deleted = 0
