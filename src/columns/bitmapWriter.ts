@@ -1,5 +1,5 @@
-// Writes the bitmap of a condition: from checkpoints of an index, from slots of an index, or by a pass over the codes. Also
-// writes sets of ids.
+// Writes the bitmap of the rows that meet a condition: from checkpoints of an index, from slots of an index, or by a pass over
+// all codes of a column. Also writes sets of ids.
 import type { Bound } from './checkpoints.ts'
 import { type Code, halvesTo, NO_CODE } from './codes.ts'
 import { AFTER_IDS, BEFORE_IDS, compareTargets, type Ranks } from './columnOrder.ts'
@@ -10,12 +10,16 @@ import type { Indexes } from './indexes.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
 /**
- * Minimum texts of a property that gets an index by code. With fewer texts, each has so many rows that a scan takes no longer.
+ * Minimum number of texts for which a property gets an index by code. With fewer texts, each text has so many rows that a scan of
+ * the column takes no longer.
  */
 const TEXTS_MIN = 256
-/** Maximum texts of a condition whose rows are read from an index, text by text. With more texts, all rows are tested instead. */
+/**
+ * Maximum number of texts in a condition for which the rows of each text are read from an index. With more texts, all rows are
+ * tested instead.
+ */
 const SLICES_MAX = 256
-/** Minimum bytes of the buffer `marks`. */
+/** Minimum size of the buffer `marks`, in bytes. */
 const MARKS_BYTES_MIN = 4_096
 /** Cost of finding the rows of one id by the index. Unit: the cost of looking up one row in a set of ids. */
 const SCANNED_SLICE = 1_280
@@ -37,7 +41,7 @@ export interface Rows {
 }
 
 export class BitmapWriter {
-  /** Address and bytes of the buffer that holds a mark of each text, or a bit of each id. */
+  /** Address of the buffer that holds a byte for each text, or a bit for each id; and its size in bytes. */
   private marks = 0
   private marksBytes = 0
 
@@ -86,7 +90,7 @@ export class BitmapWriter {
     else kernel.wasm.range32(address, slotsInUse, to, low, (high as number) - low)
   }
 
-  /** Writes a bitmap of the rows that have one of the codes. Returns false if that needs an index that is missing. */
+  /** Writes a bitmap of the rows that have one of the codes. Returns false if an index is needed but missing. */
   private makeAmong(condition: ColumnCondition, codes: readonly Code[], to: number): boolean {
     const { column } = condition
     const { store } = this
@@ -104,14 +108,17 @@ export class BitmapWriter {
     return true
   }
 
-  /** Writes a bitmap of the rows whose code in a column is one of the ids: by the index if there are few ids, else by a pass. */
+  /**
+   * Writes a bitmap of the rows whose code in a column is one of the ids. Looks up each id in the index if the ids are few; else
+   * tests all rows.
+   */
   private makeReferring(column: number, ids: Ids, to: number) {
     const index = this.areFew(ids.count) ? this.indexes.want(column, 'codes') : null
     if (index === null) this.passReferring(column, ids, to)
     else this.writeSlices(index, ids.each(), to)
   }
 
-  /** Returns whether the index of a reference finds the rows of this many ids in less time than a pass. */
+  /** Returns whether looking up this many ids in an index takes less time than testing all rows. */
   areFew(ids: number): boolean {
     return ids * SCANNED_SLICE <= this.store.slots
   }
@@ -129,7 +136,7 @@ export class BitmapWriter {
     const { store } = this
     const { kernel, slotsInUse, bitmapBytes } = store
     const ids = some.toSet()
-    // One more bit stays 0: codes outside the range of the ids are looked up there.
+    // The bit after the last id stays 0: a code outside the range of the ids is looked up at this bit.
     const place = this.placeOfMarks(ids.bytes + 4)
     const words = place >>> 2
     kernel.words.set(ids.words, words)
@@ -139,7 +146,7 @@ export class BitmapWriter {
       kernel.wasm.amongIds64(address, slotsInUse, place, BigInt(ids.base), ids.bits, to)
       return
     }
-    // Ids from 2^31 on do not fit into the column.
+    // A column of 32 bits cannot have ids from 2^31 on.
     const size = Math.min(ids.bits, 2 ** 31 - ids.base)
     if (size <= 0) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
     else kernel.wasm.amongIds32(address, slotsInUse, place, ids.base, size, to)
@@ -153,8 +160,9 @@ export class BitmapWriter {
   }
 
   /**
-   * Returns the address of a buffer for marks of texts, or bits of ids, which is valid until the next call. Its size doubles,
-   * because dictionaries grow by a few texts at a time, and freed memory is only reused for the same size. @throws KernelFull
+   * Returns the address of a buffer of at least `wanted` bytes. The address is valid until the next call. The size is a power of
+   * two, because dictionaries grow by a few texts at a time, and freed memory is only reused for the same size. @throws
+   * KernelFull
    */
   private placeOfMarks(wanted: number): number {
     if (wanted <= this.marksBytes) return this.marks
@@ -168,13 +176,13 @@ export class BitmapWriter {
   }
 
   /**
-   * Returns the index that finds the rows of the condition. If the index is missing, returns null, and begins to build it if it
-   * would be faster than a scan.
+   * Returns the index by which the rows of the condition are found. Returns null if the index is missing; then it is built in the
+   * background. Also returns null if the index would not be faster than a scan.
    */
   indexFor({ column, by, least, greatest, among }: ColumnCondition): SortedIndex | null {
     const texts = this.textCodesEnd(column)
     if (texts === null || by === 'ranks') return this.indexes.want(column, by)
-    // An index is worth its memory only for conditions on given texts, and only if there are many texts, with few rows each.
+    // An index is worth its memory only if the condition names texts, and if the property has many texts, each with few rows.
     const isWorth = texts > TEXTS_MIN && (among !== null || least === greatest)
     return isWorth ? this.indexes.want(column, 'codes') : null
   }
@@ -193,18 +201,22 @@ export class BitmapWriter {
   }
 }
 
-/** Returns the rows whose code, or rank, is at least `least` and at most `greatest`. NaN for both: rows without a value. */
+/**
+ * Returns the rows whose code, or rank, is at least `least` and at most `greatest`. If both are NaN, returns the rows without a
+ * value.
+ */
 export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
   const first = index.order.targetAt(least, BEFORE_IDS)
   const last = index.order.targetAt(greatest, AFTER_IDS)
   const from = { target: first, place: index.find(first) }
-  // Filters may contradict each other, such as a client's filter and the filter of its right. Then no row is between the bounds.
+  // Filters may contradict each other: for example, the filter of a request and a filter that the client's rights add. Then no
+  // row is between the bounds.
   if (compareTargets(first, last) >= 0) return { index, from, to: from, count: 0 }
   const to = { target: last, place: index.find(last) }
   return { index, from, to, count: index.count(from.place, to.place) }
 }
 
-/** Returns the rows with one code. It is faster than `sliceBetween` if these rows are few. NaN: rows without a value. */
+/** Returns the rows with one code; for NaN, the rows without a value. If these rows are few, it is faster than `sliceBetween`. */
 export function sliceOf(index: SortedIndex, code: Code): Slice {
   const target = index.order.targetAt(code, BEFORE_IDS)
   const place = index.find(target)
@@ -224,14 +236,16 @@ function bigOf(code: Code): bigint {
 }
 
 /**
- * Returns the least code of 32 bits that is not less than `code`. If there is none, the result is greater than all such codes.
+ * Returns the least code of 32 bits that is not less than `code`. If there is none, the result is greater than all codes of 32
+ * bits.
  */
 function narrowLeast(code: Code): number {
   return code <= NO_CODE ? NO_CODE + 1 : Number(code)
 }
 
 /**
- * Returns the greatest code of 32 bits that is not greater than `code`. If there is none, the result is less than all such codes.
+ * Returns the greatest code of 32 bits that is not greater than `code`. If there is none, the result is less than all codes of 32
+ * bits.
  */
 function narrowGreatest(code: Code): number {
   return code >= 2 ** 31 - 1 ? 2 ** 31 - 1 : Number(code)

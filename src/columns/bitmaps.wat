@@ -23,8 +23,8 @@
       (br_if $next (i32.ne (local.get $slots) (local.get $end))))
     (local.get $found))
 
-  ;; Copies the slots whose bit is set; if `flip` is 1, the slots whose bit is not set. They keep their order. Returns how many
-  ;; were copied. `to` may be the same address as `slots`.
+  ;; Copies the slots whose bit is set; if `flip` is 1, the slots whose bit is not set. The copied slots keep their order. Returns
+  ;; how many were copied. `to` may be the same address as `slots`.
   (func (export "select") (param $slots i32) (param $count i32) (param $bits i32) (param $flip i32) (param $to i32) (result i32)
     (local $end i32) (local $first i32) (local $slot i32)
     (if (i32.eqz (local.get $count)) (then (return (i32.const 0))))
@@ -59,8 +59,8 @@
       (local.set $slots (i32.add (local.get $slots) (i32.const 4)))
       (br_if $next (i32.ne (local.get $slots) (local.get $end)))))
 
-  ;; Writes `base` plus the number of each bit that is set. Reads 64 bits at a time until it has written `most` numbers, so it may
-  ;; write up to 63 more. Returns the address after the last number.
+  ;; For each bit that is set, writes `base` plus the index of the bit. Reads 64 bits at a time until it has written `most`
+  ;; numbers, so it may write up to 63 more. Returns the address after the last number.
   (func (export "gather") (param $bits i32) (param $bytes i32) (param $base i32) (param $out i32) (param $most i32) (result i32)
     (local $end i32) (local $last i32) (local $left i64)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
@@ -103,8 +103,8 @@
       (local.set $to (i32.add (local.get $to) (i32.const 4)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; Reads the id of each row in the bitmap `bits`, which is a code of 32 bits in `column`, and sets the id's bit in `to`. The
-  ;; first bit is that of the id `base`.
+  ;; For each row in the bitmap `bits`, reads the row's code of 32 bits in `column`, which is an id, and sets the bit of this id
+  ;; in `to`. The first bit of `to` is that of the id `base`.
   (func (export "setIds32") (param $bits i32) (param $bytes i32) (param $column i32) (param $base i32) (param $to i32)
     (local $end i32) (local $left i64) (local $id i32) (local $at i32)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
@@ -149,8 +149,8 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Writes a bitmap of the slots whose code of 32 bits is one of the ids. `ids` has a bit for each id from `base` on. All other
-  ;; codes use the bit with the number `size`, which is not set.
+  ;; Writes a bitmap of the slots whose code of 32 bits is one of the ids. `ids` has a bit for each id from `base` on. For a code
+  ;; outside the range of `ids`, the bit with the number `size` is read, which is not set.
   (func (export "amongIds32")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $bit i32) (local $id i32)

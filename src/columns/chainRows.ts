@@ -1,13 +1,13 @@
-// Finds the rows below a row, at any depth, by references of the table to itself. Visits each row once, since chains may have
-// loops.
+// Finds the rows below a row, at any depth, in a table whose rows refer to rows of the same table. Visits each row once, so that
+// it ends even if chains have loops.
 import { BEFORE_IDS } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import { type IdRange, IdSet } from './idSet.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Cost of finding the rows below one row by the index, as a number of slots that a pass reads. */
+/** Cost of finding the rows below one row by the index. Unit: the cost of reading one slot in a pass over all slots. */
 const PASSED_SLOTS = 32
-/** Number of rows that are found by the index, whatever the table's size. */
+/** Number of rows up to which the index is used, even if the table is small. */
 const FEW_ROWS = 256
 
 /** States of a row: not known yet, below the top row, or elsewhere. */
@@ -37,7 +37,10 @@ export class ChainSearch {
     return (index && this.findByLevels(top, index, most)) ?? this.findByPass(top)
   }
 
-  /** Finds the rows below each row in the index, level by level. Returns null if there are more than `most` rows. */
+  /**
+   * Finds rows level by level: for each row that it has found, looks up in the index the rows that refer to it. Returns null if
+   * there are more than `most` rows.
+   */
   private findByLevels(top: number, index: SortedIndex, most: number): IdSet | null {
     const { store, column, range } = this.chain
     const { words } = store.kernel
@@ -82,8 +85,8 @@ export class ChainSearch {
   }
 
   /**
-   * Returns two arrays, indexed by id less the base: the state of each row, and the row to which it refers; -1 if it refers to
-   * none.
+   * Returns two arrays, in which a row's index is its id minus the base of the range. `states`: the state of each row. `above`:
+   * the index of the row to which it refers; -1 if it refers to none.
    */
   private rowsById() {
     const { store, column, range, visible } = this.chain

@@ -1,14 +1,14 @@
-// Checkpoints of an index: bitmaps of all rows before certain positions. Any range is the difference of two of these bitmaps,
-// plus or minus some rows near its bounds.
+// Checkpoints of an index: bitmaps of all rows before certain positions. The bitmap of any range is the difference of two of
+// these bitmaps, corrected for the rows between the range's bounds and the nearest checkpoints.
 import { firstNotBefore } from './bisect.ts'
 import { type ColumnOrder, compareTargets, type Target } from './columnOrder.ts'
 import { KernelFull } from './kernel.ts'
 
 /** Number of stretches into which checkpoints divide an index. No stretch is longer than twice the mean. */
 const STRETCHES = 32
-/** Minimum rows of an index with checkpoints. In a smaller index every range is found quickly without them. */
+/** Minimum number of rows for which an index gets checkpoints. In a smaller index every range is found quickly without them. */
 const ROWS_MIN = 32_768
-/** Address of the bitmap without rows, which is stored nowhere: no bitmap has address 0. */
+/** Address that stands for a bitmap without rows. Such a bitmap is not stored, and no stored bitmap has address 0. */
 const NO_ROWS = 0
 
 /** Position between two slots of an index: the number of a leaf, and the index of the next slot in the leaf. */
@@ -119,8 +119,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the stretch that contains a target, as the number of the checkpoint at its end. Null means a row outside of the
-   * index, which counts as after all checkpoints.
+   * Returns the number of the stretch that contains a target. It is also the number of the checkpoint at the end of the stretch.
+   * Null stands for a row that is not in the index, and counts as after all checkpoints.
    */
   private stretchOf(target: Target | null): number {
     return target === null ? this.all.length : this.nextAfter(target)

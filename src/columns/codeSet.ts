@@ -29,8 +29,8 @@ export class FewCodes implements CodeSet {
 }
 
 /**
- * A set of text codes, with one bit for each text of the property. A condition may match nearly all texts, and in a `Set` each
- * code takes 64 bytes.
+ * A set of text codes, with one bit for each text of the property. A condition may match nearly all texts; a `Set` would take 64
+ * bytes for each of them.
  */
 export class TextCodes implements CodeSet {
   private readonly bits: Int32Array

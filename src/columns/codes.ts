@@ -1,4 +1,5 @@
-// Codes of values: integers that have the order of the values. Columns store them in 32 or 64 bits. Also days of the calendar.
+// Codes of values: integers that are ordered as their values are. Columns store them in 32 or 64 bits. Also converts between
+// dates and numbers of days.
 import type { MomentName, PlainName } from '../model/kinds.ts'
 
 /**
@@ -10,7 +11,7 @@ export type Code = number | bigint
 
 /**
  * Returns the code of a value that PostgreSQL has printed; null if the value has no code. `scale`: digits of a decimal after its
- * point. The code of a decimal is its number of units of the last digit.
+ * point. The code of a decimal is the decimal times 10^scale.
  */
 type CodeOf = (text: string, scale: number) => Code | null
 
@@ -24,9 +25,11 @@ export const numbers: Readonly<Record<PlainName, CodeOf>> = {
   json: () => 1,
 }
 
-/** Maximum units of a decimal: 18 digits, so that the codes one below and one above also fit into 64 bits. */
+/**
+ * Greatest code of a decimal: 18 digits, so that the codes one below the least and one above the greatest also fit into 64 bits.
+ */
 const UNITS_MAX = 10n ** 18n - 1n
-/** Maximum digits of a decimal that is read as a float: with no more digits, a float is exact. */
+/** Maximum number of digits of a decimal that is read as a float. A float holds up to 15 digits exactly. */
 const DIGITS_EXACT = 15
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 
@@ -42,7 +45,7 @@ const greatestCodes: Readonly<Record<PlainName, bigint>> = {
 }
 
 function decimalCode(text: string, scale: number): Code | null {
-  if (text === 'NaN') return Number.POSITIVE_INFINITY // above all numbers; with a scale, there is no infinity
+  if (text === 'NaN') return Number.POSITIVE_INFINITY // NaN is the greatest decimal; with a scale, there is no infinity
   const [, sign, whole, fraction = ''] = DECIMAL.exec(text) ?? []
   if (whole === undefined || fraction.length > scale) return null
   const digits = whole + fraction.padEnd(scale, '0')
@@ -90,7 +93,7 @@ export function operandOf(kind: PlainName, scale: number, operand: string): Oper
   }
 }
 
-/** Rounds a decimal down to an integer of units. `isBetween`: true if the decimal is greater than that integer. */
+/** Returns a decimal times 10^scale, rounded down. `isBetween`: true if the exact product is not an integer. */
 function floorOf(text: string, scale: number): [floor: bigint, isBetween: boolean] {
   const [, sign, whole = '', fraction = ''] = DECIMAL.exec(text) ?? []
   const units = BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
@@ -187,7 +190,7 @@ export function codeOfHalves(high: number, low: number): Code {
 export const MINUTE = 60
 export const HOUR = 3_600
 export const DAY = 86_400
-/** Difference between the codes of a moment and of the same moment on the next day, by kind. */
+/** Number of codes in one day, by kind. */
 export const dayCodes: Readonly<Record<MomentName, number>> = { date: 1, instant: DAY }
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
@@ -217,8 +220,8 @@ export function dateOf(days: number): { year: number; month: number; day: number
 }
 
 /**
- * Returns the days from 2000-01-01 to a date of the Gregorian calendar. The year before year 1 is 0, the one before is -1, and so
- * on.
+ * Returns the days from 2000-01-01 to a date of the Gregorian calendar. The year before year 1 is year 0, the year before that is
+ * year -1, and so on.
  */
 export function daysOf(year: number, month: number, day: number): number {
   // Years are counted from March, so that the leap day is their last day.

@@ -8,7 +8,7 @@ export interface Reader {
   read(statement: Statement): Promise<Row[]>
 }
 
-/** Position of a text among ascending texts, the thresholds. */
+/** Position of a text among thresholds, which are texts in ascending order. */
 export interface Place {
   /** Index of the text in the array that was given. */
   readonly index: number

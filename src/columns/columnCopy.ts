@@ -55,7 +55,8 @@ export function copyRelatedCodes(
 }
 
 /**
- * Returns an array in which each id has the code of no value. One more such entry follows, for references that lead to no row.
+ * Returns an array in which each id has the code of no value. The array has one more such entry at its end, for references that
+ * lead to no row.
  */
 function noCodes({ bits }: IdRange, isWide: boolean): Int32Array {
   if (!isWide) return new Int32Array(bits + 1).fill(NO_CODE)

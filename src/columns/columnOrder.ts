@@ -84,7 +84,7 @@ export class ColumnOrder {
     return from
   }
 
-  /** Returns whether a row is before the target. The caller passes the values that are the same for all rows of a search. */
+  /** Returns whether a row is before the target. The caller reads `ranks` and `isWide` once for all rows of a search. */
   private isBefore(slot: number, target: Target, ranks: Uint32Array | null, isWide: boolean): boolean {
     const { words, base } = this
     let low: number
@@ -106,8 +106,8 @@ export class ColumnOrder {
   }
 
   /**
-   * Returns the position of an id among the rows with a code, or, in an order by ranks, with a rank. NaN: among rows without a
-   * value.
+   * Returns the position of an id among the rows with a code; in an order by ranks, among the rows with this rank. For NaN, among
+   * the rows without a value.
    */
   targetAt(code: Code, id: number): Target {
     if (this.ranks !== null) {

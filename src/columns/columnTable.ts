@@ -20,12 +20,12 @@ import { NO_TABLES, type Tables } from './tables.ts'
 import { type Prepared, TableTexts, type TextParts } from './tableTexts.ts'
 import { prepareTexts } from './textParts.ts'
 
-/** Estimated bytes of the values of one row that have no code. */
+/** Estimated bytes of those values of a row that have no code. */
 const UNCODED_ROW_BYTES = 1_024
-/** Slots of a new table in addition to twice its rows, if there is enough memory. */
+/** Number of slots that a new table gets in addition to two for each row, if there is enough memory. */
 const SLOTS_SPARE = 100_000
 const SLOTS_UNIT = 512
-/** Minimum slots of a new table, as a multiple of its rows. With fewer slots, the table would soon have to be loaded again. */
+/** Minimum number of slots for each row of a new table. With fewer slots, the table would soon have to be loaded again. */
 const SLOTS_FACTOR_MIN = 1.2
 /** Share of slots in use above which a table is loaded again. The old copy serves lists until then. */
 const FULL_SHARE = 0.9
@@ -36,7 +36,7 @@ const FULL_SHARE = 0.9
 const CODE_BYTES_MAX = 8
 const COLUMN_BYTES = CODE_BYTES_MAX + 2 * (5.4 + 4)
 const BITMAPS_BYTES = 80 / 8
-/** Bytes for buffers of slots, marks of texts and records of summaries. */
+/** Bytes of a kernel for buffers of slots, marks of texts, and records of summaries. */
 const OTHER_BYTES = 128 * 2 ** 20
 
 /**
@@ -60,7 +60,7 @@ export class ColumnTable {
   private readonly columns: number
   /** Values without a code, as PostgreSQL prints them, by id and column. */
   private readonly uncodedRows = new Map<number, UncodedValues>()
-  /** Summaries that are being computed. Before a row changes, each of them counts it. */
+  /** Summaries that are being computed. Before a row changes, each of these summaries counts the row as it still is. */
   private readonly groupings = new Set<Grouping>()
 
   /** `rows`: estimated number of rows to load. @throws KernelFull */
@@ -135,7 +135,10 @@ export class ColumnTable {
     return slots - freeSlots > FULL_SHARE * slotsMax || (slots > SLOTS_SPARE && 2 * freeSlots > slots)
   }
 
-  /** Adds a row of the load. `bytes[from, to)`: the row's line of COPY, without the newline. Ids must ascend. @throws as `put` */
+  /**
+   * Adds a row while the table is loaded. `bytes[from, to)`: the row's line of COPY, without the newline. Ids must ascend.
+   * @throws as `put`
+   */
   addLine(bytes: Uint8Array, from: number, to: number): void {
     this.noteUncoded(this.rowCodes.codeLine(bytes, from, to))
     const slot = this.store.takeSlot()
@@ -159,7 +162,7 @@ export class ColumnTable {
     if (slot < 0) return
     this.changes.noteRow()
     for (const grouping of this.groupings) grouping.takeRow(slot)
-    // Other indexes compare ids, so the row leaves the index of ids last.
+    // Indexes are left in the reverse of the order in which `insert` enters them: the index of ids is the last.
     for (let column = this.columns - 1; column >= 0; column--) this.indexes.leave(slot, column)
     this.bitmaps.noteRemoval(slot)
     this.store.releaseSlot(slot)
@@ -295,8 +298,8 @@ export class ColumnTable {
 }
 
 /**
- * Returns the number of slots of a table that is loaded with about `rows` rows. There are fewer slots than wanted if the codes
- * would leave no memory for indexes.
+ * Returns the number of slots of a table that is loaded with about `rows` rows. There are fewer spare slots if the codes would
+ * otherwise leave no memory for indexes.
  */
 function slotsFor(rows: number, columns: number): number {
   const most = KERNEL_BYTES_MAX / (2 * CODE_BYTES_MAX * columns)

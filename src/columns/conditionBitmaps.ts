@@ -14,12 +14,12 @@ import { UnionBitmaps } from './unionBitmaps.ts'
 const KEPT_MAX = 64
 /** Maximum estimated bytes of conditions that were used once and may get a bitmap next time: about 2,000 conditions. */
 const SEEN_BYTES_MAX = 256 * 1_024
-/** Maximum slots that are tested one by one against a union. For more slots, the bitmap of the union is made. */
+/** Maximum number of slots that are tested one by one against a union. For more slots, the bitmap of the union is made. */
 const TESTED_MAX = 1_024
 
 type Test = (slot: number) => boolean
 
-/** A condition on a column without its array of codes, which may be as long as the dictionary. */
+/** A condition on a column, without its codes and its referred rows. The array of codes may be as long as the dictionary. */
 type KeptCondition = Omit<ColumnCondition, 'among' | 'referred'>
 
 interface KeptLeaf {
@@ -32,7 +32,7 @@ interface Kept {
   readonly key: string
   /** Lists of conditions. A row's bit is set if the row meets all conditions of one of these lists. */
   readonly alternatives: readonly (readonly KeptLeaf[])[]
-  /** Version of the referred rows when the bitmap was made; null if the bitmap depends on no other rows. */
+  /** Version of the referred rows when the bitmap was made; null if the condition refers to no rows. */
   readonly version: string | null
   readonly bits: number
   readonly test: Test
@@ -52,7 +52,7 @@ export class ConditionBitmaps {
    * bitmap.
    */
   private readonly seen = new LruCache<true>(SEEN_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-  /** Addresses of two bitmaps: of the result, and of one further condition at a time, which is and-ed with the result. */
+  /** Addresses of two bitmaps: of the result, and of the condition that is and-ed with the result next. */
   private readonly resultBits: number
   private readonly conditionBits: number
   /** Bytes of the sets of codes that kept conditions have. */
@@ -110,7 +110,7 @@ export class ConditionBitmaps {
 
   /**
    * Returns the rows of a union. The bitmap of the union is kept only if each alternative has many rows. An alternative with few
-   * rows usually belongs to one person. There may be thousands of persons, and few rows are added quickly.
+   * rows usually belongs to one of thousands of persons, too many to keep a bitmap of each; and few rows are added quickly.
    */
   private rowsOfUnion(union: UnionCondition, to: number): Rows | null {
     const few = this.unions.fewOf(union)
@@ -123,13 +123,13 @@ export class ConditionBitmaps {
     return this.unions.slotsOf(conditions)
   }
 
-  /** Returns whether the bitmap of a condition is kept, and still has the right rows. */
+  /** Returns whether the bitmap of a condition is kept and up to date. */
   isCurrent(condition: Condition): boolean {
     const kept = this.kept.get(condition.key)
     return kept !== undefined && kept.version === versionOf(condition)
   }
 
-  /** Writes the slots at an address as a bitmap, to where `rowsOf` writes its results. */
+  /** Writes the slots at an address as a bitmap into the bitmap that `rowsOf` also uses for its result. */
   bitmapOf(address: number, count: number): Rows {
     const { kernel, bitmapBytes } = this.store
     kernel.words.fill(0, this.resultBits >>> 2, (this.resultBits + bitmapBytes) >>> 2)
@@ -195,7 +195,7 @@ export class ConditionBitmaps {
     for (const kept of this.kept.values()) setBit(this.store, kept, slot, false)
   }
 
-  /** Notes that texts of a column have other ranks, or that new texts have got ranks between those of other texts. */
+  /** Notes that texts of a column have got new ranks, or that new texts have got ranks between existing ones. */
   noteRanks(column: number): void {
     const isRanked = ({ condition }: KeptLeaf) => condition.column === column && condition.by === 'ranks'
     for (const kept of [...this.keptOfColumn[column]])
@@ -284,7 +284,7 @@ export class ConditionBitmaps {
     return { condition: rest, among: this.amongOf(condition) }
   }
 
-  /** Reserves a bitmap to keep. Returns null if the kernel has no memory for it; then the condition is evaluated without it. */
+  /** Reserves a bitmap to keep. Returns null if the kernel has no memory for it; then no bitmap of the condition is kept. */
   private bitmapToKeep(): number | null {
     try {
       return this.store.reserveBitmap()

@@ -22,7 +22,7 @@ export type Reason =
 
 /** A set of rows. A condition on a reference tests whether the reference leads to one of them. */
 export interface ReferredRows {
-  /** Name that no other set of rows has for this reference. */
+  /** Name of the set, unique among the sets of rows for this reference. */
   readonly key: string
   /** Text that stays the same only while the rows are certainly the same. */
   readonly version: string
@@ -36,7 +36,7 @@ export type Condition = ColumnCondition | UnionCondition
 /** A condition with alternatives: a row must meet all conditions of one of the lists in `either`. */
 export interface UnionCondition {
   readonly either: readonly (readonly Condition[])[]
-  /** Name of the condition: no other condition of its table has this name. */
+  /** Name of the condition, unique among the conditions of its table. */
   readonly key: string
 }
 
@@ -55,11 +55,11 @@ export interface ColumnCondition {
   readonly among: readonly Code[] | null
   readonly referred: ReferredRows | null
   readonly isComplement: boolean
-  /** Name of the condition: no other condition of its table has this name. */
+  /** Name of the condition, unique among the conditions of its table. */
   readonly key: string
   /**
-   * One more than the greatest code of a text when the condition was made. The condition does not know later texts. Infinity: no
-   * later text can belong to it.
+   * One more than the greatest code that a text had when the condition was made. The condition cannot judge texts with this code
+   * or a greater one. Infinity: no later text can meet the condition.
    */
   readonly codesEnd: number
 }

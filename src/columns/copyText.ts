@@ -1,4 +1,4 @@
-// Rows as PostgreSQL's COPY prints them: fields between tabs, `\N` for null. PostgreSQL documentation, COPY, Text Format.
+// Rows as PostgreSQL's COPY prints them: fields between tabs, `\N` for null. See PostgreSQL documentation, COPY, Text Format.
 import { DAY, daysOf, HOUR, MINUTE } from './codes.ts'
 
 export const TAB = 9
@@ -31,8 +31,8 @@ export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into
 // The fast paths below return NaN for an unusual field, which codes.ts then parses.
 
 /**
- * Maximum digits of a number that is read as a float. With 16 digits, all safe integers are exact, and no other number is taken
- * for a safe integer.
+ * Maximum number of digits of a number that is read as a float. With 16 digits, each safe integer is read exactly, and no greater
+ * number is mistaken for a safe integer.
  */
 const DIGITS_MAX = 16
 
@@ -47,7 +47,7 @@ export function integerAt(bytes: Uint8Array, from: number, to: number): number {
   return number <= Number.MAX_SAFE_INTEGER ? number : Number.NaN
 }
 
-/** Returns the units of a decimal that has `scale` digits after its point. */
+/** Returns a decimal with `scale` digits after its point as an integer: the decimal times 10^scale. */
 export function decimalAt(bytes: Uint8Array, from: number, to: number, scale: number): number {
   if (scale === 0) return integerAt(bytes, from, to)
   const point = to - scale - 1

@@ -8,14 +8,17 @@ const encoder = new TextEncoder()
 /** Code of the empty text, the least code. */
 export const EMPTY_TEXT = 1
 
-/** Maximum bytes of all texts together, because the ends of texts are integers of 32 bits. */
+/** Maximum size of all texts together, in bytes. Integers of 32 bits store where each text ends. */
 const BYTES_MAX = 2 ** 31 - 1
-/** Maximum used slots that the search for a new text passes. About a hundred in a row may be in use by chance. */
+/**
+ * Maximum number of used slots that the search for a new text passes. By chance, about a hundred used slots may follow each
+ * other.
+ */
 const PASSED_MAX = 1_000
-/** Maximum attempts to find factors by which texts do not collide. */
+/** Maximum number of attempts to choose factors of the hash with which texts do not collide. */
 const FACTORS_MAX = 4
 
-/** Thrown if texts still collide after several choices of factors. */
+/** Thrown if texts still collide after the factors of the hash have been changed several times. */
 export class TextsCollide extends Error {}
 
 /** Texts and their codes. New texts get the codes 2, 3 and so on. All texts are in one buffer. */
@@ -127,7 +130,7 @@ export class Dictionary {
     return code
   }
 
-  /** Hashes all texts with other factors, because too many slots in a row are in use. @throws TextsCollide */
+  /** Hashes all texts again with new factors, because too many slots in a row are in use. @throws TextsCollide */
   private hashAnew() {
     for (let left = FACTORS_MAX; left > 0; left--) {
       const { ends, octets, hashes } = this

@@ -19,7 +19,10 @@ const { text: FOLD } = toStatement(
   [texts],
 )
 
-/** Finds the texts that `[begins]` and `[contains]` match. PostgreSQL folds texts that this process may fold differently. */
+/**
+ * Finds the texts that `[begins]` and `[contains]` match. If this process might fold a text differently than PostgreSQL, it asks
+ * PostgreSQL for the folded text.
+ */
 export class FoldedTexts {
   private octets: Buffer = Buffer.alloc(1 << 10)
   private length = 0

@@ -31,7 +31,7 @@ class GroupWords {
     return 4 * this.length * this.size
   }
 
-  /** Makes room for the groups below `size`. The words of new groups are 0. @throws KernelFull */
+  /** Makes room for the groups with numbers below `size`. The words of new groups are 0. @throws KernelFull */
   grow(size: number): void {
     const address = this.memory.reserve(roundedSize(4 * this.length * size))
     const from = this.address >>> 2
@@ -76,7 +76,7 @@ export class GroupRecords {
     return this.records.bytes
   }
 
-  /** Makes room for the groups below `size`. @throws KernelFull */
+  /** Makes room for the groups with numbers below `size`. @throws KernelFull */
   grow(size: number): void {
     this.records.grow(size)
   }
@@ -132,7 +132,7 @@ export class GroupRecords {
     return this.records.words[this.records.indexOf(group) + 1 + this.sums + index]
   }
 
-  /** Returns a part of a sum in units; NaN if no row of the group has a value. */
+  /** Returns a part of a sum, in units of the sum's last digit; NaN if no row of the group has a value. */
   partOf(group: number, index: number, part: SumPart): number {
     const { words } = this.records
     const at = this.records.indexOf(group)
@@ -149,7 +149,7 @@ export class GroupRecords {
 export interface FigureValues {
   /** Bytes that the figure uses in addition to the records. */
   readonly bytes?: number
-  /** Makes room for the groups below `size`. @throws KernelFull */
+  /** Makes room for the groups with numbers below `size`. @throws KernelFull */
   grow?(size: number): void
   /** Adds rows. The scratch memory has the group of each row. */
   take?(rows: SelectedRows): void

@@ -5,18 +5,20 @@ import { type Code, dateOf, daysOf } from './codes.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
-/** Thrown if a summary has more groups than it may have. */
+/** Thrown if a summary has more than `GROUPS_MAX` groups. */
 export class TooManyGroups extends Error {}
 
 /** Gives numbers to the values of a key. Rows without a value have number 0. */
 export interface GroupKeyEncoder {
-  /** Number that is one more than the greatest possible number. */
+  /** One more than the greatest number that the encoder can give to a value. */
   readonly size: number
   /** Bytes that the encoder uses while rows are read. */
   readonly bytes?: number
   /** True if a code is or was a bigint. */
   readonly isLarge?: boolean
-  /** Multiplies the integer of each slot at the address `into` by `factor`, and adds the number of the slot's row. */
+  /**
+   * Multiplies the integer of each slot at the address `into` by `factor`, and adds the number of the value in the slot's row.
+   */
   take(rows: SelectedRows, factor: number, into: number): void
   /**
    * Returns the code of the value with this number, or of the first instant of the period with this number; NaN for number 0, no
@@ -108,7 +110,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
 /** First day of PostgreSQL's calendar. The periods that contain it, such as its year, begin on this day. */
 const FIRST_DAY = daysOf(-4713, 11, 24)
 const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
-/** First Monday in days since 2000-01-01: it is 2000-01-03. */
+/** Day number of a Monday, 2000-01-03, since 2000-01-01. */
 const MONDAY = 2
 
 /**

@@ -10,7 +10,7 @@ export interface SortKey {
   numberOf(group: number): number
 }
 
-/** Maximum groups that are sorted at once. More groups are first divided into buckets. */
+/** Maximum number of groups that are sorted at once. More groups are first divided into buckets. */
 const SORTED_MAX = 4_096
 const BUCKETS = 1_024
 
@@ -47,8 +47,8 @@ export function* groupsInOrder(
   return found
 }
 
-// All calls share these arrays, and each uses them within one step. The page faults of new memory would cost more than writing to
-// it.
+// All calls share these arrays, because the page faults of new arrays would cost more than writing to them. Each call uses them
+// within one step.
 const scratch = new Float64Array(GROUPS_MAX)
 const buckets = new Int16Array(GROUPS_MAX)
 

@@ -1,5 +1,5 @@
-// A column by which rows are grouped, or whose figures are computed. It belongs to the table, or to a table that a reference
-// leads to.
+// A column by which rows are grouped, or whose figures are computed. It belongs to the summary's table, or to a table to which
+// the rows of the summary's table refer.
 import type { Entity, Property } from '../model/entity.ts'
 import type { ColumnStore } from './columnStore.ts'
 import { EMPTY_TEXT } from './dictionary.ts'

@@ -13,7 +13,8 @@ import type { RelatedColumns } from './relatedColumns.ts'
 import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
 /**
- * Maximum possible combinations of keys for which each combination gets a record, even without rows. It is about `GROUPS_MAX`.
+ * Maximum number of possible combinations of keys with which each combination gets a record, even if no row has it. It is about
+ * `GROUPS_MAX`.
  */
 const CELLS_MAX = 1 << 18
 /** Number of groups for which memory is reserved at first, if groups are numbered as rows are read. */
@@ -120,7 +121,7 @@ export class Grouping {
     try {
       this.take(SelectedRows.single(store, this.begin(), slot, related))
     } catch (error) {
-      // The change of the row goes on. The next step throws the error.
+      // The error must not prevent the change of the row. The next step throws it.
       this.failure = error
       this.endTaking()
     }
@@ -259,7 +260,7 @@ function beyond(code: Code): number {
   return typeof code === 'bigint' ? Number(code - BigInt(Number(code))) : 0
 }
 
-/** Combines the groups of rows so far with the numbers of one more key. @throws TooManyGroups */
+/** Combines the groups that rows have by the keys so far with the rows' numbers by one more key. @throws TooManyGroups */
 function combine(rows: SelectedRows, isFirst: boolean, size: number, combined: ValueIds<number>) {
   const { slots, first, scratch } = rows
   const { words } = rows.kernel

@@ -1,4 +1,4 @@
-// Plan of a summary: how each key gets its numbers, and whether each figure is exact. grouping.ts computes the groups by it.
+// Plan of a summary: the encoder of each key, and whether each figure is exact. grouping.ts computes the groups by this plan.
 import type { Property } from '../model/entity.ts'
 import type { MomentName } from '../model/kinds.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
@@ -21,7 +21,7 @@ const PERIODS_DAYS = 366 * 10_000
  * are numbered as rows are read.
  */
 const CODES_MAX = 2 ** 30
-/** Maximum of a sum: half of what fits into 64 bits, because the check of the sum is rounded. */
+/** Maximum of a sum: half of what fits into 64 bits, because the estimate that is compared with it is a rounded float. */
 const SUM_MAX = 2 ** 62
 
 /** Copies the codes of a related property, or returns the reason why that is not possible. */
@@ -57,7 +57,7 @@ export function groupingParts(
     if (typeof column === 'string') return column
     const { number, printer, readRanks } = column
     const index = summed.indexOf(property)
-    // The query of an average also has a sum of the same property, whose values are counted.
+    // Such a count belongs to an average, whose query also has a sum of the same property. The records of the sum have the count.
     if (name === 'values') return { textOf: (group) => String(records.valuesOf(group, index)) }
     if (name === 'sum') return isExact(column, table.store.rows) ? new Sums(records, number, index, printer.scale) : 'values'
     if (readRanks === undefined) return 'texts'

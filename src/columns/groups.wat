@@ -10,8 +10,8 @@
       (local.get $numbers)
       (i32.add (i32.mul (i32.load (local.get $numbers)) (local.get $factor)) (local.get $own))))
 
-  ;; Combines each slot's number with its number by a key: the code less `before`. If the difference, unsigned, is not less than
-  ;; `size`, as for no value, the number by the key is 0.
+  ;; Combines each slot's number with its number by a key: the code minus `before`. If this difference, as an unsigned integer, is
+  ;; not less than `size`, the number by the key is 0. This includes the code of no value.
   (func (export "key32")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32) (param $before i32) (param $size i32)
     (local $end i32) (local $own i32)
@@ -44,9 +44,9 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; Returns the number of the period that contains a moment, from a table with the number of each day. The day is the distance
-  ;; from the middle of the first day, divided by the number of codes in a day, and rounded. Rounds by adding 1.5 * 2^52: then the
-  ;; lowest bits of the float are the integer.
+  ;; Returns the number of the period that contains a moment, from a table that has the number of each day's period. The day is
+  ;; the moment's distance from the middle of the first day, divided by the number of codes in a day, and rounded. To round it,
+  ;; 1.5 * 2^52 is added: then the lowest bits of the float are the integer.
   (func $periodOf
     (param $code f64) (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32) (result i32)
     (local $day i32)
@@ -102,8 +102,8 @@
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
   ;; Returns the number of a period in a time zone. The table has two integers for each span of 2^$shift seconds: the number of
-  ;; the period at the start of the span, and the seconds after which the next period starts; 2^$shift if none starts in the span.
-  ;; No two periods start in the same span.
+  ;; the period at the start of the span, and the seconds from there to the start of the next period. The second integer is
+  ;; 2^$shift if no period starts in the span. No two periods start in the same span.
   (func $zonedOf (param $span i32) (param $within i32) (param $table i32) (result i32)
     (local $entry i32)
     (local.set $entry (i32.add (local.get $table) (i32.shl (local.get $span) (i32.const 3))))
@@ -112,8 +112,9 @@
         (local.get $entry)
         (i32.shl (i32.ge_u (local.get $within) (i32.load offset=4 (local.get $entry))) (i32.const 3)))))
 
-  ;; Combines each slot's number with the number of its period in a time zone. `own` is the code less `least`, in seconds. If it,
-  ;; unsigned, is not less than `seconds`, as for no value, the number of the period is 0.
+  ;; Combines each slot's number with the number of its period in a time zone. `own` is the code minus `least`, in seconds. If
+  ;; this difference, as an unsigned integer, is not less than `seconds`, the number of the period is 0. This includes the code of
+  ;; no value.
   (func (export "zoned32")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
     (param $least i32) (param $seconds i32) (param $shift i32) (param $table i32)
@@ -325,8 +326,8 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Writes for each slot the index at which lookUp32 and lookUp64 read: the code of 32 bits less the base, or `none` if the
-  ;; difference is not less than `size`, unsigned.
+  ;; Writes for each slot the index at which lookUp32 and lookUp64 read: the code of 32 bits minus the base, or `none` if this
+  ;; difference, as an unsigned integer, is not less than `size`.
   (func (export "place32")
     (param $column i32) (param $slots i32) (param $base i32) (param $size i32) (param $none i32) (param $to i32)
     (local $end i32) (local $place i32)

@@ -6,8 +6,8 @@ import { type ColumnStore, ID } from './columnStore.ts'
 /** Number of bits in a word. The first id of a set is a multiple of it. */
 const WORD = 32
 /**
- * Maximum bits of a set: `BITS_OF_SLOT` for each slot of the table, plus `BITS_SPARE`. Sets of ids that are further apart would
- * use too much memory.
+ * Maximum number of bits of a set: `BITS_OF_SLOT` for each slot of the table, plus `BITS_SPARE`. If ids are further apart, a set
+ * would use too much memory.
  */
 const BITS_SPARE = 2 ** 20
 const BITS_OF_SLOT = 64

@@ -12,7 +12,7 @@ const SLICE_MS = 4
 const RETRY_MS = 60_000
 /** Number of rows that one step adds. */
 const STEP_ROWS = 500
-/** Maximum rows that are added to an index at once after their texts have got ranks. More rows are added in steps. */
+/** Maximum number of rows that are added to an index at once after their texts have got ranks. More rows are added in steps. */
 const ENTERED_MAX = 2_000
 /** Estimated bytes of a row in an index whose leaves are three quarters full. */
 const ROW_BYTES = 5.4
@@ -38,8 +38,8 @@ interface Entry {
 }
 
 /**
- * Says whether there is room for an optional part with this many bytes, such as an index. Other parts and tables are dropped for
- * it if possible.
+ * Says whether there is room for an optional part with this many bytes, such as an index. To make room, other optional parts and
+ * other tables are dropped if possible.
  */
 export interface Room {
   has(bytes: number): boolean
@@ -142,7 +142,7 @@ export class Indexes {
     }
   }
 
-  /** Adds the rows whose texts have got ranks to the index of a column. If there are many, they are added in steps. */
+  /** Adds the rows whose texts have got ranks to the index of a column. If these rows are many, they are added in steps. */
   enterPlaced(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (!entry?.isReady || entry.index === null) return
@@ -269,7 +269,7 @@ export class Indexes {
     if (!this.isRunning) this.runQueued()
   }
 
-  /** Runs jobs one after the other, in slices with pauses that are about as long. */
+  /** Runs jobs one after the other, in slices. The pauses between slices are about as long as the slices. */
   private async runQueued() {
     this.isRunning = true
     try {

@@ -5,16 +5,16 @@ import type { ColumnStore } from './columnStore.ts'
 import { type ColumnCondition, type Condition, isRange, type ReferredRows } from './conditions.ts'
 import type { Indexes } from './indexes.ts'
 
-/** Maximum rows that are gathered and tested one by one. For more rows, bitmaps are used. */
+/** Maximum number of rows that are gathered and tested one by one. For more rows, bitmaps are used. */
 export const NARROW_MAX = 32_768
 /**
- * Maximum ids for which a condition on a reference reads rows from the index, id by id, for each list. With more ids, a bitmap of
- * the rows is kept instead.
+ * Maximum number of ids in a condition on a reference for which each list reads the rows from the index, id by id. With more ids,
+ * a bitmap of the rows is kept instead.
  */
 const IDS_MAX = 64
-/** Maximum slots that a loop copies. A call copies more slots faster. */
+/** Maximum number of slots that are copied in a loop. For more slots, `copyWithin` is faster. */
 const COPIED_MAX = 32
-/** Maximum values of a `[]` filter of a union whose rows are read from the index, value by value. */
+/** Maximum number of values in a `[]` filter of a union for which rows are read from the index, value by value. */
 const VALUES_MAX = 64
 
 /** Rows of one condition, read from indexes. The rows of a union are those of its alternatives. */
@@ -26,7 +26,7 @@ export interface Candidates {
   readonly alternatives: readonly Narrowed[]
 }
 
-/** Candidates of one condition, and other conditions that rows must also meet. */
+/** Candidates of one condition, and the remaining conditions that the rows must also meet. */
 export interface Narrowed {
   readonly candidates: Candidates
   readonly others: readonly Condition[]
@@ -34,7 +34,7 @@ export interface Narrowed {
 
 /** Evaluates conditions of a table. */
 interface Conditions {
-  /** Returns whether the bitmap of a condition is kept, and still has the right rows. */
+  /** Returns whether the bitmap of a condition is kept and up to date. */
   isCurrent(condition: Condition): boolean
   /** Removes the slots that do not meet a condition, in place. Returns how many are left; these keep their order. */
   select(address: number, count: number, condition: Condition): number
@@ -77,8 +77,8 @@ export class NarrowRows {
   }
 
   /**
-   * Finds the condition of an alternative that has the fewest candidates. Returns these candidates, and the other conditions.
-   * Returns null if no condition has candidates, or each has more than `most`. @throws as `candidatesOf`
+   * Finds the condition with the fewest candidates among the conditions of an alternative. Returns its candidates, and the
+   * remaining conditions. Returns null if no condition has candidates, or if each has more than `most`. @throws as `candidatesOf`
    */
   leastOf(conditions: readonly Condition[], most: number): Narrowed | null {
     let least: Candidates | null = null
@@ -109,8 +109,8 @@ export class NarrowRows {
   }
 
   /**
-   * Returns slices of an index with the rows that refer to `referred`, one for each id. Returns null if ids are too many, or if
-   * the index is missing.
+   * Returns slices of an index with the rows that refer to `referred`, one slice for each id. Returns null if there are too many
+   * ids, or if the index is missing.
    */
   private slicesOfReferred(column: number, referred: ReferredRows, isOfUnion: boolean): readonly Slice[] | null {
     const ids = referred.ids()

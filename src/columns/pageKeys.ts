@@ -65,7 +65,7 @@ export function targetsOf(
     }
     const bound = texts.boundOf(column, entity.properties[column].kind.printFilter(text))
     if (bound === null) return 'texts'
-    // A text that no row has is between two ranks.
+    // A text that no row has gets a position between two ranks.
     targets.push({ high: 0, low: bound.equal ?? bound.bound - 0.5, id })
   }
   return targets
@@ -91,7 +91,7 @@ function compareRows(one: number, other: number, keys: readonly PageKey[], from 
   return 0
 }
 
-/** Maximum rows that are sorted together, so that a float can hold a row's index next to its key. */
+/** Maximum number of rows that are sorted together. A float must hold the index of a row next to its key. */
 const SORTED_MAX = 1 << 16
 /** Maximum range of keys that a float holds exactly next to the index of a row. */
 const KEYS_MAX = 2 ** 53 / SORTED_MAX

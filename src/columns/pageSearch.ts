@@ -8,11 +8,11 @@ import type { Indexes } from './indexes.ts'
 import { compareTo, isOneIndex, type PageKey, sortedPage } from './pageKeys.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Maximum matches that are gathered and sorted. With more matches, an index is walked. */
+/** Maximum number of matches that are gathered and sorted. With more matches, an index is walked. */
 export const GATHERED_MAX = 2_048
-/** Maximum rows of an index that a walk reads. If that is not enough, checkpoints are used. */
+/** Maximum number of rows of an index that a walk reads. If the walk needs more rows, checkpoints are used. */
 const WALKED_MAX = 16_384
-/** Maximum checkpoints that are chosen by interpolation. Further checkpoints are chosen by bisection. */
+/** Maximum number of checkpoints that are chosen by interpolation. Further checkpoints are chosen by bisection. */
 const GUESSES_MAX = 3
 /** Bytes of the buffer of gathered slots. The last step of gathering may add up to 63 slots more than `GATHERED_MAX`. */
 export const GATHERED_BYTES = 4 * (GATHERED_MAX + 64)
@@ -247,7 +247,10 @@ export class PageSearch {
     return within === null ? null : before + within
   }
 
-  /** Finds a page whose order no index has. It finds the rows of one value of the first key, and then those of the next. */
+  /**
+   * Finds a page whose order no index has. Takes the rows of one value of the first key, then the rows of the next value, and so
+   * on.
+   */
   private findByGroups(keys: readonly PageKey[], index: SortedIndex, rows: Rows, { from, end }: Range): number[] | null {
     const { isDescending } = keys[0]
     const matches = new Matches(this.store, index, rows)

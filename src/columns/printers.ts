@@ -55,7 +55,7 @@ export class Printer {
   private writeUsual(code: number, into: JsonWriter): boolean {
     switch (this.form) {
       case FORMS.text:
-        // The JSON of a text is the text itself, as a string.
+        // NaN means no value.
         if (Number.isNaN(code)) return false
         ;(this.dictionary as Dictionary).write(code, into)
         return true

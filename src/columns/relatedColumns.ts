@@ -1,5 +1,5 @@
-// Columns of the rows to which references of a summary's rows lead. For each run of slots, codes are looked up by these
-// references.
+// Columns of the rows to which the rows of a summary refer. For each run of slots, the codes of these columns are looked up by
+// the references.
 import type { ColumnStore } from './columnStore.ts'
 import type { IdRange } from './idSet.ts'
 import { type Reservations, roundedSize } from './kernel.ts'
@@ -58,7 +58,7 @@ export class RelatedColumns {
   }
 
   private placesOf(reference: number, range: IdRange): RunPlaces {
-    // A reference leads to one table, so its columns have the same ids.
+    // All columns of this reference are columns of one table, so their codes have the same indexes.
     const known = this.places.find((one) => one.reference === reference)
     if (known) return known
     const places = { reference, range, address: this.memory.reserve(4 * RUN_SLOTS) }
@@ -74,7 +74,7 @@ export class RelatedColumns {
       const { base, bits } = range
       const codes = store.addressOf(reference)
       if (store.isWide(reference)) wasm.place64(codes + 8 * first, count, BigInt(base), bits, bits, address)
-      // Ids from 2^31 on do not fit into the column.
+      // A column of 32 bits cannot have ids from 2^31 on.
       else wasm.place32(codes + 4 * first, count, base, Math.max(0, Math.min(bits, 2 ** 31 - base)), bits, address)
     }
     for (const { places, isWide, codes, address } of this.columns) {

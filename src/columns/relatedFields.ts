@@ -1,5 +1,5 @@
-// Values of related rows that a page shows. They are found by the references of its rows, and copied, since other tables may
-// change later.
+// Copies values of related rows that a page shows, since the tables of these rows may change later. Finds the related rows by the
+// references of the page's rows.
 import type { Property, View } from '../model/entity.ts'
 import type { JsonWriter } from '../model/jsonWriter.ts'
 import type { CodedRows } from '../respond/page.ts'
@@ -135,7 +135,7 @@ export class TableLookUp implements RowLookUp {
   }
 }
 
-/** Rows of a page that have more columns after their own: the values of related properties. */
+/** Rows of a page, with additional columns after the columns of their table: the values of related properties. */
 export class RowsWithRelated implements CodedRows {
   /** `columns`: number of the rows' own columns. */
   constructor(

@@ -22,7 +22,7 @@ const READERS: Readonly<Record<PlainName, ReadField>> = {
   decimal: decimalAt,
   date: dateAt,
   instant: instantAt,
-  // COPY prints only t, if there is a value, and not the JSON.
+  // For JSON, COPY prints only t, which says that there is a value.
   json: booleanAt,
 }
 

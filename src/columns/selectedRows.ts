@@ -1,4 +1,4 @@
-// Rows that a summary processes together: those of a run of slots that a bitmap selects, or a single row.
+// Rows that a summary processes together: the rows of a run of slots whose bits are set in a bitmap, or a single row.
 import { type Code, codeOfHalves, NO_CODE } from './codes.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Kernel, Reservations } from './kernel.ts'

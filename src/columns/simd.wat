@@ -24,8 +24,8 @@
       (local.set $column (i32.add (local.get $column) (i32.const 64)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; Tests which of eight codes of 64 bits are in a range. Returns a lane of 16 bits for each: all its bits are set if the code is
-  ;; in the range.
+  ;; Tests which of eight codes of 64 bits are in a range. Returns a lane of 16 bits for each code: all bits of the lane are set
+  ;; if the code is in the range.
   (func $within (param $column i32) (param $leasts v128) (param $greatests v128) (result v128)
     (i16x8.narrow_i32x4_s
       (i8x16.shuffle 0 1 2 3 8 9 10 11 16 17 18 19 24 25 26 27
@@ -126,8 +126,8 @@
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
 
-  ;; Does what amongIds32 of bitmaps.wat does. The code for a lane is repeated, and not a function: the engine would call the
-  ;; function for each lane, which takes longer than the look-up.
+  ;; Does what amongIds32 of bitmaps.wat does. The instructions for one lane are repeated instead of shared in a function, because
+  ;; a call for each lane would take longer than the look-up.
   (func (export "amongIds32")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $id i32) (local $four v128) (local $bases v128) (local $sizes v128)

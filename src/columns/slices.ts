@@ -10,7 +10,7 @@ const SLICE_MS = 4
 
 /**
  * Limits searches to `SLICE_MS` in each turn of the event loop, because they block the only thread of the process. Further
- * searches wait while other requests are answered. The key whose last search was longest ago comes next.
+ * searches wait while other requests are answered. The API key whose last search was longest ago comes next.
  */
 export class Slices {
   private readonly turns = new FairSemaphore(1)
@@ -19,7 +19,10 @@ export class Slices {
   private spentMs = 0
   private release = () => {}
 
-  /** Resolves when a list of this key may be searched; null if that is now. @throws ApiError 503, after 5 seconds */
+  /**
+   * Resolves when a list of this API key may be searched. Returns null if it may be searched now. @throws ApiError 503, after 5
+   * seconds
+   */
   next(keyId: string): Promise<void> | null {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null
     return this.deadlines.race(this.begin(keyId), tooManyLists)

@@ -3,10 +3,10 @@ import { Checkpoints, type Place } from './checkpoints.ts'
 import type { ColumnOrder, Target } from './columnOrder.ts'
 import { LeafEnds } from './leafEnds.ts'
 
-/** Maximum slots of a leaf. An insertion moves half of these on average: 4 KB. */
+/** Maximum number of slots of a leaf. An insertion moves half of these slots on average: 4 KB. */
 export const LEAF_SLOTS = 2_048
 const LEAF_BYTES = 4 * LEAF_SLOTS
-/** Maximum slots that are read one by one to find the end of the slots with the same key. */
+/** Maximum number of slots that are read one by one to find the end of the slots with the same key. */
 const SCANNED_MAX = 16
 /** Number of slots in a newly built leaf, so that there is room for later rows. */
 const FILL = Math.floor(0.75 * LEAF_SLOTS)

@@ -1,9 +1,9 @@
-// Counts the changes of a table. By these counts, results that were computed from its rows are found to be outdated.
+// Counts the changes of a table. A result that was computed from the table's rows is outdated if the counts have changed since.
 
 let tables = 0
 
 export class TableChanges {
-  /** Number of the table, which no other table of this process has. A table that is loaded again gets another number. */
+  /** Number of the table, unique in this process. A table that is loaded again gets a new number. */
   private readonly number = tables++
   /** Number of rows that were added or removed. */
   private rows = 0

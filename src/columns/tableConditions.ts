@@ -186,8 +186,8 @@ class ConditionRows implements ReferredRows {
         this.range,
       )
     }
-    // Reserves its own bitmaps, because the list that needs these ids may be of the same table, and is then using that table's
-    // result bitmaps.
+    // These bitmaps are reserved, because the shared ones may be in use: the list that needs these ids may be a list of the same
+    // table.
     const places = [store.reserveBitmap(), store.reserveBitmap(), store.reserveBitmap()] as const
     try {
       const met = bitmaps.rowsOf(this.met, places[0], places[1])

@@ -23,7 +23,9 @@ export interface TextParts {
   readOrder(property: Property): ReadOrder
 }
 
-/** Callbacks of a table, which moves rows in an index when their texts get ranks, or get other ranks. */
+/**
+ * Callbacks for the ranks of texts: `onPlaced` when new texts have got ranks, `onSpread` when existing ranks have been replaced.
+ */
 export interface TextListener {
   onPlaced(column: number): void
   onSpread(column: number): void

@@ -1,4 +1,4 @@
-// The other tables that a list or summary needs: those to which its paths lead.
+// Interfaces of the tables to which the paths of a list or summary lead.
 import type { Filter, Property, View } from '../model/entity.ts'
 import type { Code } from './codes.ts'
 import type { Reason, ReferredRows } from './conditions.ts'
@@ -7,7 +7,7 @@ import type { Printer } from './printers.ts'
 import type { CodesById } from './relatedColumns.ts'
 import type { TableTexts } from './tableTexts.ts'
 
-/** Returns the table with a name, as of the same snapshot as all other tables; undefined if the table is not in memory. */
+/** Returns the table with a name; undefined if the table is not in memory. All returned tables are as of the same snapshot. */
 export type Tables = (name: string) => OtherTable | undefined
 
 export const NO_TABLES: Tables = () => undefined

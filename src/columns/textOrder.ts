@@ -1,4 +1,4 @@
-// Texts in the order of a collation. Ranks have gaps, so that a new text can get a rank between two others.
+// Texts in the order of a collation. Ranks have gaps, so that a new text can get a rank between two existing ranks.
 import { firstNotBefore } from './bisect.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 
@@ -15,7 +15,7 @@ export interface Texts {
 export const TEXTS_MAX = 4_000_000
 /** Number that is one more than the greatest possible rank. */
 export const RANK_END = 0xffff_ffff
-/** Number of texts on each side of a full gap that first get new ranks. The number doubles until there is room. */
+/** Number of texts that get new ranks on each side of a full gap. If there is still no room, the number is doubled. */
 const SIDE_TEXTS = 16
 
 /** Number of texts that one step compares. */
@@ -75,7 +75,7 @@ export class TextOrder {
     this.byCode = wider
   }
 
-  /** Inserts texts. Returns whether other texts also got new ranks, because a gap was full. */
+  /** Inserts texts. Returns whether existing texts also got new ranks, because a gap was full. */
   insert({ added, places }: Insertion): boolean {
     this.widen(this.count + added.length)
     const { codes } = this
@@ -101,8 +101,8 @@ export class TextOrder {
   }
 
   /**
-   * Finds the places, for `insert`, of texts that have no rank here but are in another order of texts. Yields from time to time.
-   * Leaves out a text if its gap here has texts that the other order lacks, because these were not compared with the text.
+   * Finds the places, for `insert`, of the texts in `sorted` that have no rank here. Yields from time to time. Leaves out a text
+   * if its gap here has texts that `sorted` lacks, because the text was not compared with these.
    */
   *findPlaces(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)

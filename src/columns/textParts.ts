@@ -1,5 +1,5 @@
-// Splits the filters and sorts of a list or summary by the table whose texts they need: its own table, or one to which its paths
-// lead.
+// Splits the filters and sorts of a list or summary by the table whose texts they need: the table of the list or summary, or a
+// table to which its paths lead.
 import type { Filter, Property } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import { isOfOtherRows, withoutUnions } from '../model/query.ts'

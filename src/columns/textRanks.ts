@@ -10,7 +10,7 @@ import { Collation, type Reader } from './collation.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 import { type Insertion, RANK_END, TEXTS_MAX, TextOrder, type Texts } from './textOrder.ts'
 
-/** Reads the different texts of a column in its order, and calls `take` with each. */
+/** Reads the different texts of a column in the order of its collation, and calls `take` with each. */
 export type ReadOrder = (take: (text: string) => void) => Promise<void>
 
 /**
@@ -36,27 +36,29 @@ export interface TextRanksParts {
   readonly limits?: Partial<typeof LIMITS>
 }
 
-/** Maximum texts of one statement. ICU takes some 2 ms to guess the places of this many texts. */
+/** Maximum number of texts in one statement. ICU takes some 2 ms to guess the places of this many texts. */
 const BATCH_TEXTS_MAX = 128
 
 const LIMITS = {
   /** Number that is one more than the greatest possible rank. */
   rankEnd: RANK_END,
   textsMax: TEXTS_MAX,
-  /** Maximum texts that get their ranks without a reading of the whole column. */
+  /** Maximum number of texts that get their ranks without a reading of the whole column. */
   placedMax: BATCH_TEXTS_MAX,
-  /** Maximum texts without a rank that came after the order was read. With more, the order is read again. */
+  /**
+   * Maximum number of texts without a rank that are newer than the last reading of the order. With more, the order is read again.
+   */
   unplacedMax: 20_000,
   /** Pause after a failed reading, in ms. */
   pauseMs: 60_000,
 }
 
 const CHARACTERS_MAX = 64 * 1_024
-/** Maximum thresholds of one statement. For each text, PostgreSQL walks along the array of thresholds. */
+/** Maximum number of thresholds in one statement. For each text, PostgreSQL walks along the array of thresholds. */
 const THRESHOLDS_MAX = 512
-/** Maximum thresholds on each side of the place that this process's ICU guesses for a text. */
+/** Maximum number of thresholds on each side of the place that this process's ICU guesses for a text. */
 const NEAR_MAX = 8
-/** Maximum operands of one property that wait at the same time. */
+/** Maximum number of operands of one property that wait at the same time. */
 const OPERANDS_MAX = 100
 const GAPS_BYTES_MAX = 256 * 1_024
 const guess = new Intl.Collator('und')
@@ -87,7 +89,7 @@ interface Search {
 
 /**
  * Ranks of a column's texts. They are valid while PostgreSQL and the definition of the column stay the same. They use 8 to 12
- * bytes per text, twice that while the order is read, and 256 KiB for operands.
+ * bytes per text (twice as many while the order is read), and 256 KiB for operands.
  */
 export class TextRanks {
   private readonly limits: typeof LIMITS
@@ -204,8 +206,8 @@ export class TextRanks {
   }
 
   /**
-   * Finds the places of some new texts and operands. If many texts have no rank, it reads the order again instead. Texts that no
-   * row has any more do not count, since a reading does not return them.
+   * Finds the places of some new texts and operands. If many texts have no rank, it reads the order again instead. Only texts
+   * that are newer than the last reading count, since a reading does not return texts that no row has any more.
    */
   private async placeSome(): Promise<void> {
     const came = this.texts.size - this.sizeAtReading

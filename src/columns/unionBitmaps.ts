@@ -1,10 +1,11 @@
-// Bitmaps of unions. The bitmaps of alternatives with many rows are or-ed. The rows of other alternatives are added one by one.
+// Bitmaps of unions. The bitmaps of alternatives with many rows are or-ed. Then the rows of alternatives with few rows are added
+// one by one.
 import type { Rows } from './bitmapWriter.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Condition, UnionCondition } from './conditions.ts'
 import type { Narrowed, NarrowRows } from './narrowRows.ts'
 
-/** Maximum rows of an alternative that are added one by one. */
+/** Maximum number of rows of an alternative that are added one by one. */
 const ADDED_MAX = 1_024
 const ADDED_BYTES = 4 * ADDED_MAX
 
@@ -43,7 +44,7 @@ export class UnionBitmaps {
     return { bits: to, count }
   }
 
-  /** Writes the rows that meet all conditions of one of several lists. */
+  /** Writes a bitmap of the rows that meet all conditions of at least one list. */
   private orAll(lists: readonly (readonly Condition[])[], to: number): Rows | null {
     const { store } = this
     const { kernel, bitmapBytes } = store
