@@ -1,4 +1,4 @@
-// Counters, gauges and histograms of one process. The supervisor adds up those of all processes: sums.ts.
+// Counters, gauges and histograms of one process. In sums.ts, the supervisor adds up the values of all workers.
 import { type KindOfRequest, type KindOfStatement, type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>

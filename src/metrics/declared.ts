@@ -9,8 +9,8 @@ export interface Metric {
   /** Upper bounds of a histogram's buckets, in seconds. */
   readonly bounds?: readonly number[]
   /**
-   * Rule by which values of workers are combined: their sum, the greatest, or each with the label `worker`. `supervisor`: the
-   * value is the supervisor's own.
+   * Rule by which the values of workers are combined: their sum, the greatest, or each with the label `worker`. `supervisor`:
+   * workers have no values, only the supervisor has one.
    */
   readonly from: 'sum' | 'greatest' | 'each' | 'supervisor'
 }
@@ -27,13 +27,13 @@ export interface Sample {
 const KINDS_OF_REQUEST = ['list', 'stream', 'row', 'write', 'changes', 'other'] as const
 const KINDS_OF_STATEMENT = ['read', 'write', 'list', 'longWrite'] as const
 
-/** Methods with series of their own; every other method is counted as `other`. */
+/** Methods that have their own series. Any method that is not in this list is counted as `other`. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const
 
 export type KindOfRequest = (typeof KINDS_OF_REQUEST)[number]
 export type KindOfStatement = (typeof KINDS_OF_STATEMENT)[number]
 
-/** Makes metrics of one type whose values come from the same source. */
+/** Returns a function that declares metrics of one type, whose values are combined by the rule `from`. */
 function metricsOf<const Type extends Metric['type'], const From extends Metric['from']>(type: Type, from: From) {
   return <const Labels extends Metric['labels'] = Record<string, never>>(name: string, help: string, labels = {} as Labels) =>
     ({ name, type, help, labels, from }) as const
@@ -50,9 +50,11 @@ const eachHistogram = metricsOf('histogram', 'each')
 /** Reasons why memory could not answer a list or a summary. */
 const REASONS = ['noCopy', 'behind', 'apart', 'index', 'texts', 'values', 'related', 'json'] as const
 const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
-/** Upper bounds from half a millisecond, the time of a page from memory, to more than the deadline of queries. */
+/**
+ * Upper bounds of request times, in seconds: from 0.5 ms, the time of a page from memory, to more than the deadline of queries.
+ */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Upper bounds up to the time limit that PostgreSQL has for most statements. */
+/** Upper bounds of statement times, in seconds. The last bound is the time limit that PostgreSQL has for most statements. */
 const STATEMENT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
 
 /** All metrics. Scrapes, docs/monitoring/, the dashboard and the alerts use exactly these. */

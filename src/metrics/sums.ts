@@ -72,7 +72,10 @@ function together(samples: readonly Sample[], isGreatest = false): Sample[] {
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Writes the text that Prometheus reads, with every metric that has samples. Exposition formats, text-based format */
+/**
+ * Writes the text that Prometheus reads, with every metric that has samples. See Prometheus, Exposition formats, text-based
+ * format.
+ */
 export function writeMetrics(samplesOf: (name: MetricName) => readonly Sample[]): string {
   let text = ''
   for (const [key, metric] of Object.entries<Metric>(metrics)) {
