@@ -8,14 +8,14 @@ import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
 import { unknownLines } from './unknownSettings.ts'
 
-/** Name of a setting in `Config`: `databaseUrl` for `DATABASE_URL`. */
+/** Name of a setting in `Config`: `DATABASE_URL` → `databaseUrl`. */
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}`
   : Lowercase<Name>
 type Read<Own extends Setting> = Own extends { read(text: string): infer Value } ? Value : Static<Own['schema']>
 type ValueOf<Own extends Setting> = Own['default'] extends null ? Read<Own> | null : Read<Own>
 
-/** The checked settings. Null: the setting is not set; its `meaning` says what follows from this. */
+/** The checked settings. A setting is null if it is not set and has no default. Its `meaning` says what the server does then. */
 export type Config = {
   readonly [Name in SettingName as Name extends 'WORKERS' ? never : Camel<Name>]: ValueOf<(typeof settings)[Name]>
 } & { readonly workers: number }

@@ -1,4 +1,5 @@
-// Files such as .env that Bun reads into the environment: finds the names in them, for messages. Stores no values.
+// Files such as .env that Bun reads into the environment. Finds the names of variables in these files, for messages, and stores
+// no values.
 import { existsSync, readFileSync } from 'node:fs'
 
 /** A file of settings that Bun has read into the environment. */
@@ -14,17 +15,17 @@ export interface EnvironmentFile {
 export function readEnvironmentFiles(): EnvironmentFile[] {
   if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
   const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''
-  const kind = ['production', 'test'].includes(environment) ? environment : 'development' // as Bun does for other names
+  const kind = ['production', 'test'].includes(environment) ? environment : 'development' // as in Bun for any other environment
   const names = [`.env.${kind}.local`, ...(kind === 'test' ? [] : ['.env.local']), `.env.${kind}`, '.env']
   return names.filter((name) => existsSync(name)).map((name) => parseEnvironmentFile(name, readFileSync(name, 'utf8')))
 }
 
-/** Matches a setting with a quoted value, which can contain line breaks, and so lines that look like settings. */
+/** Matches a setting with a quoted value. Such a value can contain line breaks, and therefore lines that look like settings. */
 const QUOTED = /^([ \t]*(?:export[ \t]+)?\w[\w.-]*[ \t]*[=:][ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gms
 const VARIABLE = /^[ \t]*(?:export[ \t]+)?(\w[\w.-]*)[ \t]*[=:]/gm
 const REFERENCE = /(?<!\\)\$\{?([A-Za-z_]\w*)/g
 
-/** Finds the names in the text of a file, without their values. */
+/** Finds the names of variables in the text of a file. */
 export function parseEnvironmentFile(name: string, text: string): EnvironmentFile {
   const found = (pattern: RegExp, inside: string) => [...inside.matchAll(pattern)].map(([, found = '']) => found)
   return { name, variables: found(VARIABLE, text.replace(QUOTED, '$1')), references: found(REFERENCE, text) }

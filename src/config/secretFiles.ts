@@ -4,14 +4,14 @@ import { isSecret, settings } from './settings.ts'
 
 const END = '_FILE'
 
-/** Variables that name files of secrets, such as `DATABASE_URL_FILE`. */
+/** Names of variables that contain the path of a file with a secret, such as `DATABASE_URL_FILE`. */
 export const secretFileNames: readonly string[] = Object.keys(settings)
   .filter((name) => isSecret(name))
   .map((name) => name + END)
 
 /**
- * Reads the secrets from the files that the environment names. Returns the environment with these secrets, their files by
- * setting, and faults.
+ * Reads the secrets from the files that the environment names. Returns the environment with these secrets, the path of each
+ * setting's file, and faults.
  */
 export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
   const environment = { ...given }

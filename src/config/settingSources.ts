@@ -45,7 +45,8 @@ function hostAndName(name: string, value: string | null): string | null {
   const address = (value ?? '').replace(/[?#].*$/s, '')
   if (!/^DATABASE_(?:DIRECT_)?URL$/.test(name) || !URL.canParse(address)) return null
   const { host, pathname, username } = new URL(address)
-  // In a password, a slash, a question mark, a # or an @ is read as the end of the password.
+  // The parser takes a slash, a question mark, a # or an @ in a password as the end of the password. Then the host or the path
+  // that it returns may contain a part of the password.
   const isDoubtful = /@/.test(pathname) || (username === '' && value?.includes('@')) || (value?.split('@').length ?? 0) > 2
   return isDoubtful ? null : host + pathname
 }

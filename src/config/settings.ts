@@ -12,10 +12,10 @@ export interface Setting {
   readonly schema: TSchema
   /** Default as an operator writes it; null if there is none. */
   readonly default: string | null
-  /** Allowed values; continues "must be". */
+  /** Allowed values, as a message lists them after "must be". */
   readonly allowed: string
   readonly meaning: string
-  /** Finds faults beyond the pattern. @throws Error with the reason */
+  /** Finds faults that `schema` cannot find. @throws Error with the reason */
   readonly check?: (text: string) => unknown
   /** Converts the text to the value in `Config`; undefined: the schema converts it. @throws as `check` */
   readonly read?: (text: string) => unknown
@@ -33,7 +33,7 @@ const integer = (minimum: number, maximum: number) => ({
 
 const DATABASE = {
   ...text('an address like postgres://user:password@host:5432/database', '^postgres(ql)?://.+'),
-  /** Checks the address and the certificate file that it names. @throws Error that repeats no value */
+  /** Checks the address and the certificate file that it names. @throws Error whose message does not contain the address */
   check(address: string): void {
     const { authoritiesFile } = readDatabaseUrl(address)
     if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)
@@ -46,8 +46,8 @@ const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
 
 /**
- * Checks the address of an issuer. @throws RangeError if it cannot be read, or is http to another machine: anybody on the way
- * could replace the issuer's keys
+ * Checks the address of an issuer. @throws RangeError if it cannot be parsed, or if it is http to another machine: anybody on the
+ * network between the two machines could replace the issuer's keys
  */
 function checkIssuer(text: string): void {
   const { protocol, hostname } = URL.parse(text) ?? {}

@@ -6,12 +6,15 @@ import { secretFileNames } from './secretFiles.ts'
 import { settings } from './settings.ts'
 
 const NAMES = Object.keys(settings)
-/** Matches variables of Bun, Node and PostgreSQL's drivers, which can be in the same file. */
+/** Matches variables of Bun, Node and PostgreSQL's drivers. A .env file may set these, too. */
 const FOREIGN_VARIABLE = /^(BUN_|NODE_|PG[A-Z])/
-/** Minimum length of names to compare: `HOST` and `PORT` are too similar to variables of other programs. */
+/** Minimum length of a name that is compared. Shorter names, such as `HOST`, are too similar to variables of other programs. */
 const LENGTH_MIN = 7
 
-/** Returns a fault for each unknown setting in a file: if a setting is misspelled, its default would stay in force. */
+/**
+ * Returns a fault for each unknown setting in a file. Without this fault, the default of a misspelled setting would stay in
+ * force.
+ */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   const known = new Set([...NAMES, ...secretFileNames, ...files.flatMap(({ references }) => references)])
   return files.flatMap((file) => {
@@ -21,8 +24,8 @@ export function unknownLines(files: readonly EnvironmentFile[]): string[] {
 }
 
 /**
- * Returns variables that differ from a setting only by a letter, underscores or case, each with that setting. Other unknown
- * variables may belong to other programs.
+ * Returns variables that differ from a setting only by a letter, underscores or case, each with the setting that was probably
+ * meant. Variables that differ more may belong to other programs.
  */
 export function nearMisses(environment: Record<string, string | undefined>) {
   return Object.keys(environment).flatMap((name) => {
