@@ -16,15 +16,18 @@ export interface DeclaredColumn {
   readonly text: string
   /** Step in which the column is added if it is missing. A column depends only on columns of earlier steps. */
   readonly step: Step
-  /** Source of the values that existing rows get in this column: `column` of the row of `table` that `reference` names. */
+  /**
+   * Source of the column's values in existing rows: the column `column` of the row in `table` to which the property `reference`
+   * refers.
+   */
   readonly filledBy?: { readonly reference: string; readonly table: string; readonly column: string }
 }
 
 export type DeclaredTable = ReturnType<Declaration['tableWith']>
 
 /**
- * Steps in the order in which columns are added; `made` columns are generated. Columns of `key` and `made of key` need another
- * table.
+ * Steps in the order in which columns are added. Columns of the steps `made` and `made of key` are generated. Columns of the
+ * steps `key` and `made of key` need another table.
  */
 export type Step = 'plain' | 'made' | 'key' | 'made of key'
 
@@ -127,7 +130,10 @@ class Declaration {
     return this.made(column, type, this.value(property), property)
   }
 
-  /** Returns the column that rows of other tables copy: a text that is never null, because foreign keys do not compare nulls. */
+  /**
+   * Returns the generated column that rows of other tables copy. It is a text that is never null, because foreign keys do not
+   * compare nulls.
+   */
   private sourceColumn(property: Property): DeclaredColumn {
     return this.made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${this.value(property)}, '')`, property)
   }
@@ -146,7 +152,8 @@ class Declaration {
   }
 
   /**
-   * Returns the value of a property as an expression for a generated column, which must not refer to another generated column.
+   * Returns the value of a property as an SQL expression for a generated column. PostgreSQL does not let a generated column refer
+   * to another generated column, so the expression has none.
    */
   private value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property
@@ -177,7 +184,7 @@ class Declaration {
     }
     if (!kind.range) return []
     const { min, max } = kind.range
-    // If a decimal has no other maximum, the digits of the column's type bound it.
+    // If a decimal has no maximum of its own, only the digits of the column's type bound it.
     const range = max === DECIMAL_END ? `>= ${min}` : `between ${min} and ${max}`
     return [part(`${this.table}_${column}_range`, `check (${own} ${range})`, column)]
   }

@@ -195,8 +195,8 @@ async function initialize(runner: Runner) {
   const version = Number(/PostgreSQL (\d+)/.exec(catalog)?.[1])
   const builtin = version >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
   const locale = ['--encoding=UTF8', '--locale=C', ...builtin]
-  // `--auth=reject`: no role may connect until the server's role exists.
   const memory = version >= 16 ? sharedMemorySettings() : []
+  // `--auth=reject`: no role may connect until the server's role exists.
   const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', ...locale, ...memory]
   const launched = runner.launch('initdb', args)
   const code = await endOf(launched.child)

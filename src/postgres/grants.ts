@@ -6,7 +6,10 @@ import { OWN_TABLES } from '../registry.ts'
 
 const OF_ENTITIES = 'select, insert, update, delete'
 
-/** Returns the rights on each table, of an entity or of the server itself, as the SQL of `grant` lists them. */
+/**
+ * Returns every table that a server uses, of an entity or its own, with the rights that it needs on this table, as SQL `grant`
+ * lists them.
+ */
 export function neededRights(entities: readonly Entity[]): readonly { readonly table: string; readonly rights: string }[] {
   const ofEntities = entities.map(({ table }) => ({ table, rights: OF_ENTITIES }))
   const own = Object.entries(OWN_TABLES).map(([table, rights]) => ({ table, rights }))
@@ -14,8 +17,8 @@ export function neededRights(entities: readonly Entity[]): readonly { readonly t
 }
 
 /**
- * Grants a role the rights that a server needs, all or none; returns the statements. The role of `url` must own the tables. A
- * right that `role` already has stays as it is.
+ * Grants a role the rights that a server needs, in one transaction, and returns the statements. The role of `url` must own the
+ * tables. A right that `role` already has stays as it is.
  */
 export function grantRights(url: string, entities: readonly Entity[], role: string): Promise<readonly string[]> {
   return withConnection(url, (sql) =>

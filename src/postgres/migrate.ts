@@ -77,7 +77,7 @@ export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] |
   return there?.yes ? sql.unsafe<Applied[]>(APPLIED.text) : null
 }
 
-/** Requires the encoding UTF8. @throws Error that names another encoding */
+/** Requires that the database is encoded in UTF8. @throws Error that names its encoding */
 async function requireUtf8(sql: postgres.ISql) {
   const [row] = await sql`select current_setting('server_encoding') as encoding`
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
@@ -149,8 +149,9 @@ export async function loadSample(url: string, isWanted: boolean): Promise<void> 
 }
 
 /**
- * Passes the settings of the change feed to the triggers, which can begin a new run of the feed. Returns the tables whose changes
- * are perhaps not recorded, because a trigger is missing or disabled.
+ * Passes the settings of the change feed to the triggers. Deletes the events if they come from another database, or shall no
+ * longer be kept; then earlier tokens are refused. Returns the tables whose changes are perhaps not recorded, because a trigger
+ * is missing or disabled.
  */
 export function checkChanges(
   url: string,

@@ -11,8 +11,8 @@ type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 /** Hours for which answers to writes with an Idempotency-Key are kept. D43 */
 const KEPT_HOURS = 24
 /**
- * Maximum rows of a slice: a slice is one statement, which must not block other statements for long. Pauses in ms: between
- * slices, and between checks for expired rows.
+ * Maximum number of rows of a slice. A slice is deleted by one statement, which must not block other statements for long. Pauses
+ * in ms: between slices, and between checks for expired rows.
  */
 const SLICES = { sliceRows: 1_000, slicePauseMs: 250, idlePauseMs: 60_000 }
 /** Advisory lock of deletions; an arbitrary number that no other program is likely to use. */
@@ -29,8 +29,8 @@ export const oldAnswers: DeleteSlice = async (sql, rows) => {
 }
 
 /**
- * Returns a function that deletes events older than `days`, on one server at a time, and notes the last deleted event, so that
- * earlier tokens are refused. D58
+ * Returns a function that deletes events older than `days`. Only one server deletes at a time. Stores the position of the last
+ * deleted event, so that tokens before this position are refused. D58
  */
 export function oldChanges(days: number): DeleteSlice {
   return async (sql, rows) => {
@@ -60,17 +60,17 @@ export function oldChanges(days: number): DeleteSlice {
   }
 }
 
-/** Maximum time that loading a table, or refreshing a copy, takes: its rows of `row_change` are needed for this long. */
+/** Maximum time to load a table or to refresh its copy, in ms. Rows of `row_change` are needed for at least this long. */
 const ROW_CHANGES_MS = 330_000
 /** Number of rows of `row_change` that count as one row of a slice, because they are short. */
 const ROW_CHANGES_PER_ROW = 20
 
 /**
- * Returns a function that deletes rows of `row_change` that were committed at least `keptMs` ago. The newest row of each table
- * stays: without it, reads would scan the index entries of all deleted rows while an old snapshot is held.
+ * Returns a function that deletes rows of `row_change` that were committed at least `keptMs` ago. The newest row for each table
+ * stays: without it, reads of `row_change` would scan the index entries of all deleted rows while an old snapshot is held.
  */
 export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
-  // The first check deletes nothing, because every transaction is newer than 0.
+  // The first check deletes nothing, because no transaction is older than transaction 0.
   let earlier = { oldest: '0', ms: Number.NEGATIVE_INFINITY }
   return async (sql, rows) => {
     const nowMs = performance.now()
@@ -104,8 +104,8 @@ export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
 }
 
 /**
- * Starts to delete expired rows in slices. Returns a function that stops the deletion. `onFault` gets only the first of several
- * errors in a row for each kind of row.
+ * Starts to delete expired rows in slices. Returns a function that stops the deletion. If deleting one kind of row fails several
+ * times in a row, `onFault` gets only the first error.
  */
 export function deleteOldRows(
   url: string,

@@ -13,13 +13,13 @@ export function runningPostgres(dataDir: string): string | null {
     if (!lines || !isReady(cluster) || !commandLine(Number(lines[0])).includes(cluster)) return null
     return addressOf(Number(lines[3]), ROLES.tables, readFileSync(passwordFile(cluster), 'utf8'))
   } catch {
-    return null // deleted between two reads
+    return null // a file was deleted between two reads
   }
 }
 
 /**
- * Returns the path of the file that a server locks while it runs. The file contains the cluster's folder once other processes may
- * use its PostgreSQL, and nothing before.
+ * Returns the path of the file that a server locks while it runs. Once other processes may use the server's PostgreSQL, the file
+ * contains the path of the cluster's folder. Before, it is empty.
  */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
@@ -44,8 +44,8 @@ function readPostmaster(cluster: string): string[] | null {
 
 /**
  * Stops the postmaster that a killed server has left, and removes its `postmaster.pid`. The caller holds the lock of the data
- * folder, so any process on the cluster is an orphan. The file can name the process of another program (after a reboot), or be
- * empty or garbled (after a power loss), so command lines decide which process is the postmaster.
+ * folder, so any process on the cluster is an orphan. `postmaster.pid` can name the process of another program (after a reboot),
+ * or be empty or garbled (after a power loss). So command lines decide which process is the postmaster.
  */
 export async function stopOrphan(cluster: string) {
   const lines = readPostmaster(cluster)

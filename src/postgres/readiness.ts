@@ -6,7 +6,7 @@ const KEPT_MS = 1_000
 
 /**
  * Returns a function that checks whether the database has every migration of `files`. It reads at most once a second, because no
- * rate limit protects the database here. @throws ApiError 503
+ * rate limit applies to these checks. @throws ApiError 503
  */
 export function createReadiness(read: (statement: Statement) => Promise<readonly Row[]>, files: readonly string[]) {
   const isReady = async () => {

@@ -14,8 +14,8 @@ const { tables: SERVING, everything: SUPERUSER } = ROLES
 const DATABASE = 'postgres'
 
 /**
- * Rules of pg_hba.conf. On a server, the superuser cannot connect; roles that an operator has created can connect with a
- * password.
+ * Rules of pg_hba.conf, by the role that the server uses. With `tables`, the superuser cannot connect, but roles that an operator
+ * has created can connect with a password.
  */
 const HBA_RULES: Readonly<Record<Access, string>> = {
   tables: `host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
@@ -47,13 +47,12 @@ function restrict(password: string): string[] {
 }
 
 /**
- * Sets the password of the role of `access`, once for each password, in a session without a network. The cluster must not be
+ * Sets the password of the role of `access`, unless the role has this password already. Needs no network; the cluster must not be
  * running. @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
-  // If the password file is lost, a new password is made, so the hash tells whether the rules were written for the current
-  // password.
+  // The hash tells whether the rules were written for the current password: if the password file is lost, a new password is made.
   const hbaRules = `# Written by Roster for the password with the hash ${Bun.hash(password).toString(36)}.\n${HBA_RULES[access]}`
   if (readFileSync(file, 'utf8') === hbaRules) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]

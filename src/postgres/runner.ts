@@ -33,8 +33,8 @@ export interface RunnerOptions {
 
 const NOBODY = 65534
 /**
- * Command that makes a user namespace in which root has the user id of `nobody`. It needs no copies and no account, and folders
- * under /root stay accessible.
+ * Command that makes a user namespace in which root has the user id of `nobody`. It needs no copy of the programs and no account,
+ * and folders under /root stay accessible.
  */
 const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
 /** Command that keeps the process and its children from regaining rights. */
@@ -86,7 +86,8 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
     give: (_path: string): void => undefined,
     /** Runs a program, and writes its output to the log. `input`: its standard input; if it is given, only errors are logged. */
     launch(program: string, args: readonly string[], input?: string) {
-      // The log of the last run is kept, because it may say why that run ended; older logs are deleted.
+      // A log that is too large is renamed, not deleted, because it may say why the last run ended. An older renamed log is
+      // replaced.
       if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
       const file = openSync(path, 'a', 0o600)
       const from = fstatSync(file).size
@@ -129,7 +130,7 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
-/** Returns the cluster's folder for the case that root starts the server, and the user `nobody` cannot enter DATA_DIR. */
+/** Returns the cluster's folder if root starts the server, and the user `nobody` cannot enter DATA_DIR. */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
 /** Returns whether a cluster was created for `dataDir`. */
@@ -163,7 +164,7 @@ function runnerAsNobody(native: string, base: string, dataDir: string): Runner {
   return { ...runner, give: (path) => chownSync(path, NOBODY, NOBODY) }
 }
 
-/** Gives the files of a cluster to another user. Its folder is changed last, so that an interrupted run is repeated. */
+/** Gives the files of a cluster to a user. The owner of its folder is changed last: it shows that all files have been changed. */
 function own(cluster: string, user: number) {
   if (!existsSync(cluster) || statSync(cluster).uid === user) return
   for (const entry of readdirSync(cluster, { recursive: true })) lchownSync(join(cluster, String(entry)), user, user)

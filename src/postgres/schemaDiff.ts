@@ -5,10 +5,10 @@ import { type DeclaredTable, declaredTables, type Part, type Quote } from './dec
 import { alterText, compareTable, constraintText, indexTexts, readTables } from './tableDifference.ts'
 
 /**
- * Compares tables with the declarations. Returns `text`, the SQL that adds what is missing, '' if nothing is; `tables`, which
- * this SQL changes; and `remarks` with advice about differences that the SQL does not remove. The function changes nothing: what
- * it creates is rolled back within the transaction, and no served table is locked. `others`: further tables that get no remark
- * although no entity declares them.
+ * Compares tables with the declarations. Returns `text`: the SQL that adds what is missing, or '' if nothing is missing;
+ * `tables`: the tables that this SQL changes; `remarks`: advice about differences that the SQL does not remove. Changes nothing:
+ * it rolls back the tables that it creates, and locks no served table. `others`: further tables that get no remark although no
+ * entity declares them.
  */
 export async function nextMigration(sql: postgres.ISql, entities: readonly Entity[], others: readonly string[] = []) {
   const quote = await quoting(sql)
@@ -24,8 +24,8 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
   })
   const changed = differences.filter(({ first, last }) => first.length + last.length > 0).map(({ table }) => table)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
-  // New tables are created before some columns of other tables are added, so the foreign keys that refer to these other tables
-  // follow later.
+  // New tables are created before existing tables get columns that depend on other tables. Foreign keys from new tables to such
+  // existing tables are added afterwards.
   const created = allCreated(missing, quote, new Set(differences.filter(({ last }) => last.length > 0).map(({ table }) => table)))
   const statements = [
     ...differences.flatMap(({ first }) => first),
@@ -42,8 +42,8 @@ export async function nextMigration(sql: postgres.ISql, entities: readonly Entit
 }
 
 /**
- * Returns the SQL of new tables with their indexes, and then the SQL of foreign keys to tables that come later or are
- * `unfinished`.
+ * Returns the SQL of new tables with their indexes, and the SQL of foreign keys that must be added later. These refer to a table
+ * that is created later, or to one of the `unfinished` tables, which still lack columns.
  */
 function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished: ReadonlySet<string> = new Set()) {
   const names = declared.map(({ table }) => table)
@@ -61,7 +61,7 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote, unfinished
   return { tables, keys }
 }
 
-/** Returns the SQL that creates tables. They must refer only to each other, and their names must not be words of SQL. */
+/** Returns the SQL that creates tables. They must refer only to each other, and their names must not be reserved words of SQL. */
 export function newTables(entities: readonly Entity[]): string {
   const quote = (name: string) => name
   const declared = declaredTables(entities, quote)
@@ -105,7 +105,7 @@ async function createInRolledBackTransaction(sql: postgres.ISql, entities: reado
   )
 }
 
-/** Returns the text without the prefix `TRIAL`. `quote`: names may need quotes that they did not need with the prefix. */
+/** Returns the text without the prefix `TRIAL`. `quote`: quotes a name that needs quotes once it has no prefix. */
 function withoutTrial(text: string, quote: Quote = (name) => name): string {
   return text.replaceAll(TRIED, (_, name) => quote(name))
 }

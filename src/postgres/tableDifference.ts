@@ -30,7 +30,7 @@ class Comparison {
     this.changed = columns.map(({ name }) => name).filter((name) => this.compareColumn(name))
   }
 
-  /** Returns the difference. Call it only once, because each call adds the remarks. */
+  /** Returns the difference. Call it only once, because a second call would add the remarks again. */
   result() {
     const { table, constraints, foreignKeys } = this.declared
     const lacking = [...constraints, ...foreignKeys].filter((part) => this.lacksConstraint(part))
@@ -74,8 +74,8 @@ class Comparison {
   }
 
   /**
-   * Returns SQL that adds constraints. `isLate`: true for constraints that need another table, or a column that needs one; false
-   * for all others.
+   * Returns SQL that adds some of the constraints. `isLate`: true for constraints that need another table, directly or by one of
+   * their columns; false for constraints that need no other table.
    */
   private added(constraints: readonly Part[], isLate: boolean): string[] {
     const late = this.lacking.filter(({ step }) => step === 'key' || step === 'made of key')
@@ -102,8 +102,8 @@ class Comparison {
   }
 
   /**
-   * Returns whether the table lacks the constraint: none has its name or its rule. If the constraint of this name has another
-   * rule, adds a remark.
+   * Returns whether the table lacks the constraint: no constraint of the table has its name or its rule. If a constraint has its
+   * name but another rule, returns false and adds a remark.
    */
   private lacksConstraint(part: Part): boolean {
     const is = this.found.constraints.get(part.name)
