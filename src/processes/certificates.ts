@@ -24,8 +24,8 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let until = readForStart(() => endOf(current))
   let isEndLogged = false
   /**
-   * Contents of the files that were faulty at the last check, or the reason why they could not be read; '' if the check found no
-   * fault.
+   * Contents of the files, if the last check found a fault in them, or the reason why they could not be read. '' if the last
+   * check found no fault.
    */
   let fault = ''
   /**

@@ -10,8 +10,8 @@ const CONNECTIONS_MAX = 262_143
 /** Starts the embedded PostgreSQL, and restarts it when it ends. `onFailure` is called when it has ended too often. */
 export async function startEmbeddedDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
   const { dataDir, databasePool, workers } = config
-  // Each worker's pool counts twice, because a replaced pool ends while the new one opens; one more connection is for long
-  // writes.
+  // Each worker's connections count twice, because the pools of a replaced worker end while its successor opens new ones. `+ 1`
+  // is the connection for long writes.
   const connections = Math.min(2 * (databasePool + 1 + MEMORY_CONNECTIONS) * workers + 20, CONNECTIONS_MAX)
   // Parallel workers of one list would take the processors from all other requests.
   const settings = { max_parallel_workers_per_gather: '0', max_connections: String(connections) }
@@ -20,7 +20,7 @@ export async function startEmbeddedDatabase(config: Config, log: Log, onFailure:
   return embedded
 }
 
-/** Maximum restarts in a row. The count begins again at 0 when PostgreSQL has run for `STEADY_MS`. */
+/** Maximum number of restarts in a row. The count begins again at 0 when PostgreSQL has run for `STEADY_MS`. */
 const RESTARTS_MAX = 5
 const STEADY_MS = 60_000
 /** Pause before the second restart, in ms; it doubles with each further restart. */

@@ -5,7 +5,10 @@ import type { Log } from '../log.ts'
 import type { Samples } from '../metrics/counts.ts'
 import type { Certificate } from '../os/certificate.ts'
 
-/** Everything that a worker process needs; sent over a channel that no other process can read, unlike arguments. */
+/**
+ * Everything that a worker process needs. It is sent over a channel, because other processes could read the arguments of a
+ * process.
+ */
 export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
@@ -21,12 +24,12 @@ export interface StartMessage {
   readonly tables: LimiterTables
   /** Text of the roles file; null if there is no such file. */
   readonly rolesText: string | null
-  /** Null for HTTP without TLS. */
+  /** Certificate that the worker presents to clients; null for HTTP without TLS. */
   readonly certificate: Certificate | null
 }
 
 export interface WorkerContext extends Omit<StartMessage, 'kind' | 'config'> {
-  /** Asks the supervisor for the tables of keys with their own limits; null if it does not answer. */
+  /** Asks the supervisor for the tables of keys with their own limits. Resolves with null if the supervisor does not answer. */
   tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null>
   readonly log: Log
 }
@@ -62,7 +65,7 @@ export type FromWorker =
    */
   | { readonly kind: 'pong'; readonly samples: Samples | null }
   /**
-   * Tells that the worker has read new keys. `limits`: names of the tables that these keys need. A message `tables` answers with
-   * the files of the tables.
+   * Tells that the worker has read new keys. `limits`: names of the tables that these keys need. The supervisor answers with a
+   * message `tables`, which has the files of the tables.
    */
   | { readonly kind: 'keys'; readonly limits: OwnLimits; readonly question: number }

@@ -66,7 +66,8 @@ export function startMonitor(config: Config, { pool, hooks, url, migrationFiles,
     try {
       known = await withConnection(url, ask)
     } catch (error) {
-      // PostgreSQL has no connection left for the monitor, but the workers have theirs. So the answer is that of the last read.
+      // PostgreSQL has no connection left for the monitor, but the workers still have theirs. So the result of the last read is
+      // returned.
       if (classify(error) !== 'noConnection') throw error
     }
     return known
@@ -139,8 +140,8 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 /**
  * Returns whether a request looks like DNS rebinding: to read the metrics, the author of a web page can make the page's host name
  * point to this server. The browser then sends no `Origin`, but always Accept-Language, which programs that scrape metrics do not
- * send. Programs in Node send it, too, but together with Sec-Fetch-Mode, which a browser leaves out over HTTP with such a host
- * name.
+ * send. Programs in Node send Accept-Language, too, but together with Sec-Fetch-Mode. A browser does not send Sec-Fetch-Mode over
+ * HTTP to such a host name.
  */
 function isRebound({ url, headers }: Request): boolean {
   const { hostname } = new URL(url, 'http://admin')

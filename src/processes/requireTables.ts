@@ -1,4 +1,4 @@
-// Checks that the tables match the declared entities, and that one PostgreSQL holds them.
+// Checks that the tables match the declared entities, and that Citus does not distribute them over several servers.
 import { CITUS_CATALOG, compileColumnTypes, compileIsOfCitus } from '../compile/row.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -8,8 +8,8 @@ import type { Entity } from '../model/entity.ts'
 type Reader = Pick<Database, 'read'>
 
 /**
- * Checks the table of each entity. A database that gives no answer is not a fault. @throws Error that names an entity whose table
- * needs a migration, or a table of Citus: lists from memory would lack writes on other nodes of Citus
+ * Checks the table of each entity. Does not throw if the database gives no answer. @throws Error that names an entity whose table
+ * needs a migration, or a table that Citus distributes: lists from memory would lack writes of other nodes of Citus
  */
 export async function requireTables(entities: readonly Entity[], database: Reader): Promise<void> {
   const check = (entity: Entity) => requireColumns(entity, database).catch(unlessAway(`${entity.name} needs a migration: `))
@@ -18,8 +18,8 @@ export async function requireTables(entities: readonly Entity[], database: Reade
 }
 
 /**
- * Returns a handler for `catch` that ignores an ApiError, by which `Database` says that PostgreSQL gave no answer. It throws any
- * other error, with `prefix` in front of the message unless the connection has failed.
+ * Returns a handler for `catch` that ignores an ApiError, by which `Database` says that PostgreSQL gave no answer. The handler
+ * throws all other errors. It puts `prefix` before the message, unless the connection has failed.
  */
 function unlessAway(prefix: string): (error: Error) => void {
   return (error) => {

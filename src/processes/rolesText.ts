@@ -56,8 +56,8 @@ export class RolesText {
   }
 
   /**
-   * Ends a restart. `isDone`: true if all workers have started with the text, which is kept then. Otherwise, new workers get the
-   * last proven text again.
+   * Ends a restart. If all workers have started with the text (`isDone`), it becomes the proven text. Otherwise, new workers get
+   * the last proven text again.
    */
   endRestart(isDone: boolean): void {
     if (isDone) this.proven = this.taken

@@ -9,8 +9,8 @@ import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 
 /**
- * Time within which a second signal counts as a repetition of the first: a terminal sends a signal to the whole group of
- * processes, and npm passes it on, too.
+ * Time within which a second signal counts as a repetition of the first. One signal may arrive twice: a terminal sends it to the
+ * whole group of processes, and npm passes it on, too.
  */
 const SAME_SIGNAL_MS = 1_000
 const LAUNCHER_MS = 1_000
@@ -93,8 +93,7 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
   if (started.isServing) lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
   else lines.push('The database is away: until it comes, requests are answered 503.')
-  // `console.error` would paint the text red like a fault. If stderr is closed, the server runs on although nobody reads the
-  // text.
+  // `console.error` would paint the text red like a fault. If stderr is closed, the error is ignored, so that the server runs on.
   if (isJson) process.stderr.on('error', () => undefined).write(`${lines.join('\n')}\n`)
   else console.log(lines.join('\n'))
 }

@@ -1,14 +1,14 @@
 // The log of slow statements, with a limit on its lines.
 import type { Log } from '../log.ts'
 
-/** Maximum lines per minute; the first line of the next minute says how many were omitted. */
+/** Maximum number of lines per minute. The first line of the next minute says how many lines were omitted. */
 const LINES_MAX = 10
 const MINUTE_MS = 60_000
 const TEXT_MAX = 2_000
 
 /**
- * Returns a function that logs the text of a statement, without values, if the statement took at least `msMin` ms. 0: it logs no
- * statement.
+ * Returns a function that logs the text of a statement, without values, if the statement took at least `msMin` ms. If `msMin` is
+ * 0, it logs no statement.
  */
 export function slowStatements(log: Log, msMin: number): (text: string, ms: number) => void {
   let sinceMs = Number.NEGATIVE_INFINITY

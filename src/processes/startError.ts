@@ -52,8 +52,8 @@ interface Listening {
 }
 
 /**
- * Takes the port before anything is started, because two servers must not share it, as the workers of one server do. Returns a
- * function that releases the port. @throws StartError
+ * Takes the port before anything is started. Otherwise, two servers could share the port, as the workers of one server do.
+ * Returns a function that releases the port. @throws StartError
  */
 export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at

@@ -48,7 +48,7 @@ export class Supervisor {
   private readonly rolesText: RolesText
   /** The roles file as it was at the start. */
   private roles: Roles | null = null
-  /** Null until the database is reachable. */
+  /** Secret with which workers sign cursors; null until the database is reachable. */
   private cursorSecret: string | null = null
   private developmentKey: string | null = null
   private ready: { readonly url: string; readonly hasKeys: boolean } | null = null
@@ -112,8 +112,8 @@ export class Supervisor {
   }
 
   /**
-   * Replaces the workers, which start with the current code, keys and roles file. If the file cannot be used, the workers stay as
-   * they are.
+   * Replaces all workers by new workers, which start with the current code, keys and roles file. If the roles file cannot be
+   * used, the old workers stay.
    */
   readonly renewWorkers = (): void => {
     if (this.rolesText.readAnew()) this.restartWorkers()
@@ -179,7 +179,7 @@ export class Supervisor {
       },
       stop: async () => {
         await this.pool?.stop(LEAVE_MS)
-        // Stopped after the workers, so that their last requests are counted.
+        // The monitor is stopped after the workers, so that their last requests are counted.
         this.monitor?.stop()
       },
     }

@@ -165,7 +165,8 @@ export class Worker {
     if (this.isWaiting) return
     await this.refreshKeys().catch((error) => {
       const { cause = error } = error
-      // After a missed deadline, the cause has no code. Then the database is silent, and the worker starts without its keys.
+      // If the deadline was missed, the cause has no code. The database does not answer then, and the worker starts without its
+      // keys.
       const isLate = error instanceof ApiError && cause.code === undefined
       if (!isLate && !isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
     })
@@ -285,8 +286,8 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
     isPooled: isPooled(config),
     name: `roster ${crypto.randomUUID()}`,
     onOutcomeUnknown(connections, closed) {
-      // A pooler gives the same application name to connections of other clients. Ending connections by name would end their
-      // connections, too.
+      // Connections are ended by their application name. A pooler may give this name to connections that other clients use, which
+      // must not be ended.
       if (!isPooled(config)) endConnections(database, connections, closed)
     },
   }

@@ -79,8 +79,8 @@ export class WorkerAdmission {
   }
 
   /**
-   * Lets persons send requests, because the database is reachable. `secret`: the database's secret, from which their pseudonyms
-   * are made.
+   * Lets persons send requests, because the database is reachable. `secret`: the database's secret, from which the pseudonyms of
+   * persons are made.
    */
   begin(secret: string): void {
     this.persons?.begin(secret)
@@ -122,9 +122,9 @@ export class WorkerAdmission {
   }
 
   /**
-   * Replaces the keys. Opens the tables of keys with their own limits first, so that such a key is not charged to the limits of
-   * all keys in the meantime. If the supervisor does not answer, a key whose table is not open is withheld. Returns false if not
-   * all tables are open.
+   * Replaces the keys. First opens the tables of keys with their own limits: without its table, such a key would be charged to
+   * RATE_LIMITS. If the supervisor does not answer, a key whose table is not open is withheld. Returns false if not all tables
+   * are open.
    */
   private async replaceKeys(records: readonly KeyRecord[]): Promise<boolean> {
     const limits = ownLimitsOf(records)
@@ -176,7 +176,7 @@ export class WorkerAdmission {
     this.noteOverflows()
     this.noteLimits()
     const ids = this.keyring.takeUsed()
-    // Sent as a read, which can be sent twice: repeating this statement does no harm.
+    // Sent as a read, because a read may be repeated after a failure. Repeating this statement does no harm.
     if (ids.length > 0) await this.database.read(touchKeys(ids)).catch(() => undefined)
   }
 

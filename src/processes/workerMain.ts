@@ -6,7 +6,10 @@ import { withDeadline } from '../os/time.ts'
 import { FINISH_MS, type FromWorker, type ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-/** Longest wait for the supervisor's tables, so that a revoked key is refused within a second even if the supervisor hangs. */
+/**
+ * Maximum time that a refresh of the keys waits for the supervisor's tables. So a revoked key is refused within a second, even if
+ * the supervisor hangs.
+ */
 const TABLES_MS_MAX = 300
 /** Time for clients to go to another worker, if only this worker gets a signal. */
 const LEAVE_MS = 2_000
@@ -25,7 +28,7 @@ process.on('message', (message: ToWorker) => {
   else if (message.kind === 'tables') onTables(message)
   else begin(message.cursorSecret)
 })
-// Without the supervisor no process would stop this one, or replace it.
+// Without the supervisor no process would stop or replace this process.
 process.on('disconnect', () => stop({ leaveMs: 0, finishMs: FINISH_MS }))
 process.on('SIGTERM', () => stop({ leaveMs: LEAVE_MS, finishMs: FINISH_MS }))
 // A terminal sends these signals to the whole group of processes. The supervisor gets them, too, and then tells the workers when
@@ -53,7 +56,7 @@ async function begin(cursorSecret: string) {
   await running?.begin(cursorSecret)
 }
 
-/** Asks the supervisor for the tables of keys with these limits; null if it does not answer in time. */
+/** Asks the supervisor for the tables of keys with these limits. Resolves with null if the supervisor does not answer in time. */
 async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null> {
   const { promise, resolve } = Promise.withResolvers<LimiterTables['own']>()
   const question = ++questions
@@ -63,7 +66,7 @@ async function tablesFor(limits: OwnLimits): Promise<LimiterTables['own'] | null
   return limits.size === 0 ? new Map() : withDeadline(promise, TABLES_MS_MAX, () => null)
 }
 
-/** Finishes the requests in flight and ends; the supervisor starts another process. */
+/** Finishes the requests in flight and ends the process; the supervisor starts another process instead. */
 function fail(error: unknown) {
   log?.error('a worker failed: it finishes its requests and is replaced', {
     error: String((error as Error | null)?.stack ?? error),

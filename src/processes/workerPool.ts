@@ -142,7 +142,7 @@ export class WorkerPool {
    */
   private async replace(worker: WorkerProcess, failed: Error | null = null) {
     const { log } = this.options
-    // Only a worker that was running can count as steady; a start that fails can take long, too.
+    // Only a worker that was running can count as steady: a start that fails may take longer than `STEADY_MS`, too.
     if (failed === null && performance.now() - worker.startedMs > STEADY_MS) this.failures = 0
     const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
     this.failures++

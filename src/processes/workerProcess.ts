@@ -8,16 +8,16 @@ import { portTaken, StartError } from './startError.ts'
 
 const PROGRAM = join(import.meta.dir, 'workerMain.ts')
 /**
- * Memory of the machine, as the engine is told: if it is small, the engine collects garbage early. By default the engine waits
- * until the heap has doubled, or longer on a larger machine: with 24 GB a worker that needs 40 MB took 150 MB. The engine counts
- * mapped files as heap, so a setting of 80 MB let garbage grow in the first seconds of load: a worker took 186 MB instead of 115
- * MB.
+ * Size of the machine's memory that the JavaScript engine is told, in bytes. If it is small, the engine collects garbage early.
+ * By default, the engine waits until the heap has doubled, or longer on a machine with more memory: with 24 GB, a worker that
+ * needs 40 MB took 150 MB. The engine counts mapped files as heap. So even with a size of 80 MB, it let garbage grow in the first
+ * seconds of load: a worker took 186 MB instead of 115 MB.
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
 /** Time for a worker to close its connections once its requests have finished. */
 const CLOSE_MS_MAX = 1_500
-/** Maximum unanswered pings. Pings are counted, not timed: if the whole machine pauses, no worker counts as hanging. */
+/** Maximum number of unanswered pings. Pings are counted, not timed: if the whole machine pauses, no worker counts as hanging. */
 const UNANSWERED_PINGS_MAX = 5
 
 /** Maximum time that a scrape waits for the counts of a busy worker; then the worker's last counts are used. */
@@ -31,7 +31,7 @@ export class WorkerProcess {
   isLeaving = false
   /** True once the worker was ready; before that, pings may stay unanswered. */
   hasBegun = false
-  /** Own limits of the keys that the worker has read. */
+  /** Limits of the keys that the worker has read and that have their own limits. */
   limits: OwnLimits = new Set()
   readonly child: Bun.Subprocess
   private unansweredPings = 0
