@@ -1,4 +1,4 @@
-// Shared memory that ended servers of this user have left: finds it by the locks of its folders, and frees it.
+// Finds shared memory that ended servers of this user have left, by the locks of its folders, and frees it.
 import { existsSync, lstatSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryLock } from './libc.ts'
@@ -31,8 +31,8 @@ export function freeEnded(base: string): void {
 }
 
 /**
- * Deletes the memory of ended servers, whose counts start at 0 again. Returns the number of servers, and the bytes of their
- * memory.
+ * Deletes the memory of ended servers. If such a server starts again, its counts begin at 0. Returns the number of servers, and
+ * the bytes of their memory.
  */
 export function deleteEnded(base: string): { servers: number; bytes: number } {
   const deleted = { servers: 0, bytes: 0 }

@@ -10,7 +10,7 @@ type MemoryKind = 'memory' | 'disk'
 
 const SHM_FOLDER = '/dev/shm'
 const NUMBERS_MAX = 64
-/** Maximum time that a start waits for other starts, which free the memory of ended servers. */
+/** Maximum time that a start waits for the lock which all starts of this user take. */
 const STARTS_MS_MAX = 2_000
 
 /**
@@ -25,8 +25,8 @@ export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind =
 
 /**
  * Takes a folder for the shared memory of the server with this data folder and port, until the process ends. It is the folder of
- * the last run if no other server has it, so that earlier requests still count. Frees the memory of ended servers. @throws Error
- * of the file system, or if other users have taken all names in `/dev/shm`
+ * the last run if no other server has it, so that requests of the last run still count towards limits. Frees the memory of ended
+ * servers. @throws Error of the file system, or if other users have taken all names in `/dev/shm`
  */
 export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory') {
   const owner = resolve(dataDir)
@@ -56,8 +56,9 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
 }
 
 /**
- * Runs `work` while no other start of this user runs its own. Otherwise, a start that frees the memory of ended servers could
- * hold the lock of a folder that a restarting server needs. `hasLock`: false if the lock of starts cannot be taken.
+ * Runs `work` while this process holds the lock which all starts of this user take. Without it, a start that frees the memory of
+ * ended servers could lock a folder that a restarting server needs. `hasLock`: false if the lock could not be taken in time; then
+ * `work` runs without it.
  */
 export function withStartLock<T>(work: (hasLock: boolean) => T): T {
   const lock = lockStarts()
@@ -102,7 +103,10 @@ function lockFolder(): string | undefined {
   }
 }
 
-/** Creates the folder. Returns false if anything but a folder of this user has this name, perhaps on purpose. */
+/**
+ * Creates the folder. Returns false if a file, a link or a folder of another user has this name. Another user may have made it on
+ * purpose.
+ */
 function makeOwnFolder(path: string): boolean {
   try {
     mkdirSync(path, { mode: 0o700 })

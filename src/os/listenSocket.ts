@@ -12,7 +12,7 @@ const SO_BINDTOIFINDEX = 62
 const NO_INTERFACE = words(0x7fffffff)
 /** A packet filter of one instruction (code, jumps, operand) that drops every packet. */
 const DROP = words(0x06, 0)
-/** Maximum connections that are dropped at once: more than the kernel queues for a listener. */
+/** Maximum number of connections that are dropped at once: more than the kernel queues for a listener. */
 const QUEUED_MAX = 10_000
 
 const sockets = libc({

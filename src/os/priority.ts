@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
 /**
- * Amount by which the priority is lowered: a list gets about a tenth of the processor time that this process gets. With less,
- * lists might never end. setpriority(2)
+ * Amount by which the priority is lowered: a list gets about a tenth of the processor time that this process gets. With a smaller
+ * share, lists might never end. setpriority(2)
  */
 const LOW = 10
 const LOWEST = 19

@@ -4,7 +4,9 @@ import { freemem } from 'node:os'
 import { dirname } from 'node:path'
 import { exclusively, freeSpace, isOnlyDescriptor, takeSpace } from './libc.ts'
 
-/** Memory that several processes map: words of 32 bits. The first `HEADER_WORDS` words describe the rest. */
+/**
+ * Memory that several processes map: words of 32 bits. The first `HEADER_WORDS` words are a header, which describes the region.
+ */
 export type Region = ReturnType<typeof openRegion>
 
 export const HEADER_WORDS = 16
@@ -218,7 +220,10 @@ const TMPFS_MAGIC = 0x01021994
 const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
-/** Requires room for a region before it is written, because a region that does not fit would fill the machine's memory first. */
+/**
+ * Requires room for a region before it is written. Otherwise, a region that does not fit would fill the machine's memory before
+ * writing fails.
+ */
 function requireRoom(file: string, bytes: number) {
   const { bavail, bsize, type } = statfsSync(dirname(file))
   const room = type === TMPFS_MAGIC ? Math.min(bavail * bsize, MEMORY_SHARE * freemem()) : bavail * bsize
