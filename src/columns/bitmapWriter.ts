@@ -161,8 +161,7 @@ export class BitmapWriter {
 
   /**
    * Returns the address of a buffer of at least `wanted` bytes. The address is valid until the next call. The size is a power of
-   * two, because dictionaries grow by a few texts at a time, and freed memory is only reused for the same size. @throws
-   * KernelFull
+   * two, so that a dictionary which grows by a few texts at a time does not need a new buffer each time. @throws KernelFull
    */
   private placeOfMarks(wanted: number): number {
     if (wanted <= this.marksBytes) return this.marks

@@ -1,5 +1,5 @@
 // Finds the rows below a row, at any depth, in a table whose rows refer to rows of the same table. Visits each row once, so that
-// it ends even if chains have loops.
+// the search ends even if chains have loops.
 import { BEFORE_IDS } from './columnOrder.ts'
 import { type ColumnStore, ID } from './columnStore.ts'
 import { type IdRange, IdSet } from './idSet.ts'

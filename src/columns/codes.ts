@@ -166,8 +166,8 @@ function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: numb
     // The result is exact, because a division by a power of two is exact.
     const high = Math.floor(code / WORD)
     highs[at] = high
-    // The remainder is an unsigned integer of 32 bits. The conversion of a float is much faster to a signed integer, so half of
-    // the range is subtracted. Then `^ NO_CODE` adds it again.
+    // The remainder is an unsigned integer of 32 bits. A float is converted to a signed integer much faster than to an unsigned
+    // one, so half of the range is subtracted. Then `^ NO_CODE` adds it again.
     lows[at] = (code - high * WORD - HALF_WORD) ^ NO_CODE
   } else {
     lows[at] = Number.isNaN(code) ? LOW_NONE : code > 0 ? LOW_GREATEST : LOW_LEAST
@@ -194,7 +194,10 @@ export const DAY = 86_400
 export const dayCodes: Readonly<Record<MomentName, number>> = { date: 1, instant: DAY }
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
-/** Returns the seconds from the start of 2000 to an instant, or the days to a date; null for another text. */
+/**
+ * Returns the seconds from the start of 2000 to an instant, or the days from 2000-01-01 to a date. Returns null if the text is
+ * neither.
+ */
 function momentCode(text: string): Code | null {
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
@@ -206,8 +209,8 @@ function momentCode(text: string): Code | null {
 
 /** Returns the date that is `days` days after 2000-01-01: the inverse of `daysOf`. */
 export function dateOf(days: number): { year: number; month: number; day: number } {
-  // Each era has 400 years that begin in March, and so the same number of days. Howard Hinnant, chrono-Compatible Low-Level Date
-  // Algorithms.
+  // Each era has 400 years that begin in March, and so the same number of days. See Howard Hinnant, chrono-Compatible Low-Level
+  // Date Algorithms.
   const from = days + 730_425
   const era = Math.floor(from / 146_097)
   const inEra = (from - era * 146_097) | 0

@@ -4,7 +4,7 @@ import { type Kernel, KernelFull } from './kernel.ts'
 
 /** Column of the id, the first property of each entity. */
 export const ID = 0
-/** Number of slots of which the kernel's functions process a multiple. */
+/** Unit in which the kernel's functions process slots: the number of slots is always a multiple of it. */
 const SLOTS_STEP = 128
 /** Bytes that a column reserves for each slot, and bytes of a slot in a narrow column. Each column begins narrow. */
 const WIDE = 8
@@ -64,7 +64,7 @@ export class ColumnStore {
   reserveBitmap(): number {
     const bits = this.freeBitmaps.pop()
     if (bits === undefined) return this.kernel.reserve(this.bitmapBytesMax)
-    // Only these bytes may have set bits, because the number of slots in use never falls.
+    // Later bytes have no set bits, because the number of slots in use never falls.
     this.kernel.words.fill(0, bits >>> 2, (bits + this.bitmapBytes) >>> 2)
     return bits
   }

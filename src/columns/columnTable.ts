@@ -44,7 +44,6 @@ const OTHER_BYTES = 128 * 2 ** 20
  * completed.
  */
 export class ColumnTable {
-  /** Finds lists. */
   readonly lists: ListSearch
   readonly texts: TableTexts
   readonly conditions: TableConditions
@@ -162,7 +161,7 @@ export class ColumnTable {
     if (slot < 0) return
     this.changes.noteRow()
     for (const grouping of this.groupings) grouping.takeRow(slot)
-    // Indexes are left in the reverse of the order in which `insert` enters them: the index of ids is the last.
+    // Removes the row from the indexes in the reverse order of `insert`: the index of ids comes last.
     for (let column = this.columns - 1; column >= 0; column--) this.indexes.leave(slot, column)
     this.bitmaps.noteRemoval(slot)
     this.store.releaseSlot(slot)

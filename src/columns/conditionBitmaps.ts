@@ -109,8 +109,9 @@ export class ConditionBitmaps {
   }
 
   /**
-   * Returns the rows of a union. The bitmap of the union is kept only if each alternative has many rows. An alternative with few
-   * rows usually belongs to one of thousands of persons, too many to keep a bitmap of each; and few rows are added quickly.
+   * Returns the rows of a union. The bitmap of the union is kept only if each alternative has many rows. A union with a small
+   * alternative usually belongs to one person. There may be thousands of persons, too many to keep a bitmap for each, and few
+   * rows are added quickly.
    */
   private rowsOfUnion(union: UnionCondition, to: number): Rows | null {
     const few = this.unions.fewOf(union)

@@ -13,8 +13,8 @@ import type { RelatedColumns } from './relatedColumns.ts'
 import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
 /**
- * Maximum number of possible combinations of keys with which each combination gets a record, even if no row has it. It is about
- * `GROUPS_MAX`.
+ * Maximum number of possible combinations of keys. Up to this number, each combination gets a record, even if no row has it. It
+ * is about `GROUPS_MAX`.
  */
 const CELLS_MAX = 1 << 18
 /** Number of groups for which memory is reserved at first, if groups are numbered as rows are read. */
@@ -228,7 +228,7 @@ export class Grouping {
       return key.numbers?.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
     }
     if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
-    // The sort is by a sum, because groups cannot be sorted by other figures.
+    // A figure by which groups are sorted is always a sum.
     const sum = figures[column - keys.length - 1] as Sums
     return SUM_PARTS.map((part) => ({ isDescending, numberOf: (group) => sum.partOf(group, part) }))
   }
@@ -260,7 +260,10 @@ function beyond(code: Code): number {
   return typeof code === 'bigint' ? Number(code - BigInt(Number(code))) : 0
 }
 
-/** Combines the groups that rows have by the keys so far with the rows' numbers by one more key. @throws TooManyGroups */
+/**
+ * Adds one more key to the groups of rows: a new group is the number of a combination of the old group and the number of the
+ * key's value. @throws TooManyGroups
+ */
 function combine(rows: SelectedRows, isFirst: boolean, size: number, combined: ValueIds<number>) {
   const { slots, first, scratch } = rows
   const { words } = rows.kernel

@@ -77,8 +77,8 @@ export class Building {
 /**
  * Builds an index of all rows, except rows that change meanwhile, and rows whose text has no rank yet. `building` collects these,
  * and the caller adds them. Rows are read in the order of their ids, so a stable sort by the code gives the whole order. Returns
- * null if codes have become wider or ranks have changed, because keys from before and after cannot be compared. @throws
- * KernelFull
+ * null if codes become wider or ranks change meanwhile, because the keys that were read before cannot be compared with later
+ * ones. @throws KernelFull
  */
 export function* buildIndex(
   order: ColumnOrder,

@@ -58,11 +58,11 @@ type Calls = VectorCalls & BitmapCalls & GroupCalls
 
 const PAGE = 65_536
 /**
- * Maximum pages: 4 GiB, all that 32-bit addresses can reach. Addresses in the upper half are negative in JavaScript; `>>> 0`
- * makes them positive.
+ * Maximum number of pages: 4 GiB, all that 32-bit addresses can reach. Addresses in the upper half are negative in JavaScript;
+ * `>>> 0` makes them positive.
  */
 const PAGES_MAX = 65_536
-/** Maximum bytes of a kernel. */
+/** Maximum size of a kernel's memory, in bytes. */
 export const KERNEL_BYTES_MAX = PAGES_MAX * PAGE
 /** First address that is reserved. No memory has address 0. */
 const FIRST = 64
@@ -167,7 +167,7 @@ function callsWithoutVectors(words: Int32Array): VectorCalls {
   }
 }
 
-/** Counts the bits of a word that are set. Henry S. Warren, Hacker's Delight, 5-1. */
+/** Counts the bits of a word that are set. See Henry S. Warren, Hacker's Delight, 5-1. */
 function bitsOf(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555)
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

@@ -1,7 +1,7 @@
 // Positions of the last row of each leaf of an index, in one array. A search for a leaf reads only this array, and no rows.
 import type { Target } from './columnOrder.ts'
 
-/** Numbers in a position: the two halves of the key, and the id. */
+/** Number of fields of a position: the two halves of the key, and the id. */
 const FIELDS = 3
 const LEAVES_MIN = 64
 /** Result of a guess if nothing is known. */
@@ -66,8 +66,8 @@ export class LeafEnds {
   }
 
   /**
-   * Returns the probable position of a target in a leaf, from 0, the start, to 1, the end. It interpolates between the end of the
-   * previous leaf and the end of this leaf, so it is good if values are evenly distributed within the leaf.
+   * Returns the probable position of a target in a leaf, from 0, the start, to 1, the end. Interpolates between the end of the
+   * previous leaf and the end of this leaf: the result is good if values are evenly distributed within the leaf.
    */
   guess(leaf: number, { high, low, id }: Target): number {
     const { fields } = this

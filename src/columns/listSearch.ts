@@ -1,4 +1,5 @@
-// Finds lists of one table: the rows that filters match, by bitmaps or by consecutive rows of indexes; their total, and the page.
+// Finds lists of one table: the rows that the filters match, by bitmaps or by consecutive rows of indexes. Returns their total
+// and the page.
 import type { ListQuery, Seek } from '../model/query.ts'
 import type { CodedRows } from '../respond/page.ts'
 import { firstNotBefore } from './bisect.ts'
@@ -127,7 +128,7 @@ export class ListSearch {
     return slots && { total: rows.count, slots, way: search.way }
   }
 
-  /** Finds the page from few candidates, which are tested against the other conditions. */
+  /** Finds the page from few candidates, each of which is tested against the remaining conditions. */
   private findNarrow(narrowed: Narrowed, keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const { words } = store.kernel

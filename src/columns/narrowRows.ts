@@ -41,7 +41,7 @@ interface Conditions {
 }
 
 export class NarrowRows {
-  /** Address of a bitmap in which no bit is set, to find repeated slots; 0 until it is first needed. */
+  /** Address of a bitmap that is used to find repeated slots. No bit is set between uses. 0 until it is first needed. */
   private marks = 0
 
   constructor(
@@ -57,8 +57,8 @@ export class NarrowRows {
 
   /**
    * Returns the candidates of a condition: slices of indexes that have its rows. Returns null if no index finds the rows, or if a
-   * bitmap finds them sooner. `isOfUnion`: true for a condition of an alternative. Slices are then preferred, since no bitmap of
-   * the condition may have been kept. @throws KernelFull; IndexMissing
+   * bitmap finds them sooner. `isOfUnion`: true for a condition of an alternative. Slices are then preferred, because there may
+   * be no kept bitmap of the condition. @throws KernelFull; IndexMissing
    */
   candidatesOf(condition: Condition, isOfUnion = false): Candidates | null {
     if (!('either' in condition)) {

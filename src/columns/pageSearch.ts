@@ -60,7 +60,7 @@ class Matches {
     return count
   }
 
-  /** Returns a position before the match with this number, and how many matches are between the two. */
+  /** Returns a position before the match with this number, and the number of matches between the position and this match. */
   locate(number: number): { place: Place; skip: number } {
     const { index, rows, store } = this
     const next = this.checkpointAfter(number)

@@ -22,7 +22,7 @@ const FORMS = {
 export class Printer {
   private readonly form: number
   private readonly plain: Plain | null
-  /** Digits of a decimal after the point; 0 for other kinds. */
+  /** Digits of a decimal after the point; 0 if the kind is not decimal. */
   readonly scale: number
 
   /** `dictionary`: null if the kind's values are not texts. */
@@ -94,7 +94,7 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }
 
-/** Prints a decimal. `units`: the decimal as a number of units of its last digit. `scale`: digits after the point. */
+/** Prints a decimal. `units`: the decimal times 10^scale. `scale`: digits after the point. */
 export function printUnits(units: string, scale: number): string {
   if (scale === 0) return units
   const sign = units.startsWith('-') ? '-' : ''

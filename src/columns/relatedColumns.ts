@@ -6,8 +6,8 @@ import { type Reservations, roundedSize } from './kernel.ts'
 import { RUN_SLOTS } from './selectedRows.ts'
 
 /**
- * Codes of a property as they were when they were copied, by the ids of rows less the base. The last entry is the code of no
- * value.
+ * Codes of a property as they were when they were copied. The index of a code is the id of its row minus the base of `range`. The
+ * last entry is the code of no value.
  */
 export interface CodesById {
   readonly range: IdRange

@@ -57,7 +57,7 @@ export class RowCodes {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
   }
 
-  /** Returns the digits after the point of a column's decimals; 0 for other kinds. */
+  /** Returns the digits after the point of a column's decimals; 0 if the column has no decimals. */
   scaleOf(column: number): number {
     return this.scales[column]
   }

@@ -1,4 +1,4 @@
-// Time slices of searches: limit how long lists and summaries block the event loop, and share that time fairly between keys.
+// Time slices of searches: limit how long lists and summaries block the event loop, and share that time fairly between clients.
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
 import { DEADLINE_CHECK_MS, QUERY_MS_MAX } from '../execute/limits.ts'
 import { Abandoned, tooManyLists } from '../execute/listReads.ts'
@@ -10,7 +10,7 @@ const SLICE_MS = 4
 
 /**
  * Limits searches to `SLICE_MS` in each turn of the event loop, because they block the only thread of the process. Further
- * searches wait while other requests are answered. The API key whose last search was longest ago comes next.
+ * searches wait while other requests are answered. The client whose last search was longest ago comes next.
  */
 export class Slices {
   private readonly turns = new FairSemaphore(1)
@@ -20,8 +20,8 @@ export class Slices {
   private release = () => {}
 
   /**
-   * Resolves when a list of this API key may be searched. Returns null if it may be searched now. @throws ApiError 503, after 5
-   * seconds
+   * Resolves when a list of the client with this key may be searched. Returns null if it may be searched now. @throws ApiError
+   * 503, after 5 seconds
    */
   next(keyId: string): Promise<void> | null {
     if (this.waiting === 0 && this.spentMs < SLICE_MS) return null

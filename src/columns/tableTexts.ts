@@ -34,7 +34,7 @@ export interface TextListener {
 /** The parts of a list or summary that need facts about texts. */
 export type Prepared = FiltersAndSorts & { readonly seek?: Seek | null; readonly choice?: Projection | null }
 
-/** Texts of a table: their ranks and their folded forms. Those of a property are computed when a list first needs them. */
+/** Texts of a table: their ranks and their folded forms. Both are computed for a property when a list first needs them. */
 export class TableTexts implements KnownTexts {
   private readonly ranks = new Map<number, TextRanks>()
   private readonly folded = new Map<number, FoldedTexts>()
@@ -80,8 +80,8 @@ export class TableTexts implements KnownTexts {
 
   /**
    * Resolves when the order of a list's texts, and the texts that its filters match, are known. Returns null if there is nothing
-   * to wait for: all is known, or PostgreSQL will answer the list. `compared`: properties that must be ordered, besides those
-   * that the list is sorted by. @throws Abandoned, ApiError
+   * to wait for: all is known, or PostgreSQL will answer the list. `compared`: properties whose texts must be ordered, in
+   * addition to those of `sorts`. @throws Abandoned, ApiError
    */
   prepare({ filters, sorts, seek }: Prepared, compared: readonly Property[], caller: Caller): Promise<void> | null {
     const waits: Promise<unknown>[] = []

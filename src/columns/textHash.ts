@@ -21,8 +21,8 @@ export function hashOf(bytes: Uint8Array, from: number, to: number, factors: Fac
   for (let begin = from; begin < to; begin += BLOCK) {
     const end = Math.min(begin + BLOCK, to)
     for (let at = begin; at < end; at++) hash = (hash + Math.imul(factors[at - begin], bytes[at])) | 0
-    // Sums of few factors are close to each other, so their bits are mixed. Without mixing, the products of the next block would
-    // also just be added to the same sum.
+    // Sums of few factors are close to each other, so their bits are mixed. Without mixing, also, the sums of all blocks would
+    // only be added up.
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     hash ^= hash >>> 13
   }

@@ -20,7 +20,7 @@ interface Part {
 
 /**
  * Prepares the texts that a list or summary needs in each table, and resolves as `TableTexts.prepare` does. `compared`:
- * properties that must be ordered, besides those that it is sorted by. @throws Abandoned, ApiError
+ * properties whose texts must be ordered, in addition to those of the sorts. @throws Abandoned, ApiError
  */
 export function prepareTexts(
   table: TableOfTexts,

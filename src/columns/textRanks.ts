@@ -25,12 +25,12 @@ export interface TextRanksParts {
   readonly readOrder: ReadOrder
   /**
    * Called with the codes of texts that have got ranks, in the same turn of the event loop. It is not called for the first
-   * reading, whose end `state` shows.
+   * reading; after that, `state` is `ready`.
    */
   onPlaced(codes: readonly number[]): void
   /**
-   * Called when texts have got other ranks in the same order, because a gap was full. It is called before `onPlaced`, in the same
-   * turn of the event loop.
+   * Called when texts have got new ranks without a change of their order, because a gap was full. It is called before `onPlaced`,
+   * in the same turn of the event loop.
    */
   onSpread(): void
   readonly limits?: Partial<typeof LIMITS>
