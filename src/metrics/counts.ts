@@ -107,7 +107,8 @@ export function countRequest(route: string | null, method: string, status: numbe
 }
 
 /**
- * Series by route, by method and by status. The maps are nested, because a combined key would have to be built for each request.
+ * Series by route, by method and by status. The maps are nested, because a single map would need a combined map key, built for
+ * each request.
  */
 const requestSeries = new Map<string, Map<string, Series[]>>()
 
@@ -124,7 +125,7 @@ const charges = {
   person: [seriesOf('limited', 'person', 'admitted'), seriesOf('limited', 'person', 'refused')],
 } as const
 
-/** Kinds of clients that are charged. */
+/** Kinds of clients whose requests are charged. */
 export type ChargedClient = keyof typeof charges
 
 export function countCharge(charged: ChargedClient, isAdmitted: boolean): void {

@@ -1,4 +1,4 @@
-// Sums of the counts of workers, and the text of a scrape.
+// Adds up the counts of workers, and writes the text of a scrape.
 import type { Samples } from './counts.ts'
 import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
@@ -33,7 +33,7 @@ export class MetricSums {
     if (worker !== undefined) worker.isRunning = false
   }
 
-  /** Returns the number, from 1, that a running process has in scrapes; 0 if it does not run. */
+  /** Returns the number, from 1, that a running process has in scrapes; 0 if the process does not run. */
   numberOf(process: unknown): number {
     return this.workers.findIndex((worker) => worker.process === process && worker.isRunning) + 1
   }
@@ -57,7 +57,7 @@ function countersOf({ samples, before }: Worker): Worker['before'] {
   return Object.fromEntries(names.map((name) => [name, together([...(before[name] ?? []), ...(samples[name] ?? [])])]))
 }
 
-/** Combines samples with the same labels into one: their sum, or the greatest. */
+/** Combines samples with the same labels into one sample: the sum of their values, or, if `isGreatest` is true, the greatest. */
 function together(samples: readonly Sample[], isGreatest = false): Sample[] {
   const found = new Map<string, { labels: Sample['labels']; values: number[] }>()
   for (const { labels, values } of samples) {
