@@ -65,22 +65,22 @@ function camelOf(name: string): string {
   return name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** True if the workers reach the database through a pooler, which shares its connections with other clients. */
+/** True if the workers reach the database through a pooler, which lets other clients use the same connections. */
 export function isPooled({ databasePrepare, databaseDirectUrl }: Config): boolean {
   return !databasePrepare || databaseDirectUrl !== null
 }
 
 /**
- * Returns the default number of workers: one per processor; with the embedded PostgreSQL, one per two processors, because
- * PostgreSQL needs the other half.
+ * Returns the default number of workers: one per processor. With the embedded PostgreSQL, one per two processors, because
+ * PostgreSQL needs half of the processors.
  */
 export function defaultWorkers(isDatabaseElsewhere: boolean, processors = availableParallelism()): number {
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 
 /**
- * Returns the host for a URL that a client on this machine can call: no client can connect to an address that stands for all
- * interfaces.
+ * Returns the host for a URL by which a client on this machine reaches the server. An address that stands for all interfaces
+ * becomes `localhost`, because no client can connect to such an address.
  */
 export function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'

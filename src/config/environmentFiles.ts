@@ -11,7 +11,10 @@ export interface EnvironmentFile {
   readonly references: readonly string[]
 }
 
-/** Returns the files that Bun has read for this process, from its working folder; none if an option of Bun turned them off. */
+/**
+ * Returns the files that Bun has read for this process, from its working folder. Returns none if Bun was started with
+ * `--env-file` or `--no-env-file`.
+ */
 export function readEnvironmentFiles(): EnvironmentFile[] {
   if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
   const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''

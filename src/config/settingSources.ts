@@ -24,7 +24,7 @@ export function effectiveSettings(
   inherited: ReadonlySet<string> | null = inheritedNames(),
 ): Effective[] {
   const secrets = readSecretFiles(environment)
-  /** Returns the origin of a variable. The environment has precedence over files, and the first file over the others. */
+  /** Returns the origin of a variable. The environment has precedence over files, and each file over the files after it. */
   const originOf = (variable: string) =>
     inherited?.has(variable)
       ? 'environment'

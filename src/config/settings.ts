@@ -243,7 +243,9 @@ export const settings = {
 
 export type SettingName = keyof typeof settings
 
-/** True if messages must not contain the value; the checks of these settings do not repeat it either. */
+/**
+ * True if messages must not contain the value of the setting. The `check` of such a setting does not repeat the value, either.
+ */
 export function isSecret(name: string, text: string | null = null): boolean {
   const isKey = text?.includes('-----BEGIN') === true
   return isKey || /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'

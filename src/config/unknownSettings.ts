@@ -1,4 +1,4 @@
-// Unknown settings in .env files, and variables of the environment that look like misspelled settings.
+// Finds unknown settings in .env files, and variables of the environment that look like misspelled settings.
 import { distance } from 'fastest-levenshtein'
 import { suggest } from '../model/nearest.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
