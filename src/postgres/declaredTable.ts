@@ -152,8 +152,8 @@ class Declaration {
   }
 
   /**
-   * Returns the value of a property as an SQL expression for a generated column. PostgreSQL does not let a generated column refer
-   * to another generated column, so the expression has none.
+   * Returns the value of a property as an SQL expression for a generated column. The expression refers to no generated columns,
+   * because PostgreSQL would refuse such a reference.
    */
   private value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property

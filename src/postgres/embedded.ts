@@ -66,7 +66,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EDQUOT: 'its disk is full',
 }
 
-/** Returns an error of the file system with advice; returns other errors unchanged. */
+/** Returns an error with advice if `error` is a known error of the file system; else returns `error` unchanged. */
 function dataDirError(error: NodeJS.ErrnoException & { dest?: string }): Error {
   const { code = '', path, dest = path } = error
   const remedy = REMEDIES[code]
@@ -78,7 +78,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const passwordAt = passwordFile(runner.cluster)
-  // The file is empty if the disk was full.
+  // The file is empty if the disk was full when the file was written.
   if (!existsSync(passwordAt) || readFileSync(passwordAt, 'utf8') === '')
     writeFileSync(passwordAt, randomBytes(24).toString('hex'), { mode: 0o600 })
   const password = readFileSync(passwordAt, 'utf8')

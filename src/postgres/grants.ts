@@ -7,8 +7,8 @@ import { OWN_TABLES } from '../registry.ts'
 const OF_ENTITIES = 'select, insert, update, delete'
 
 /**
- * Returns every table that a server uses, of an entity or its own, with the rights that it needs on this table, as SQL `grant`
- * lists them.
+ * Returns the rights that a server needs on each table, as SQL `grant` lists them. The tables are those of the entities, and the
+ * server's own.
  */
 export function neededRights(entities: readonly Entity[]): readonly { readonly table: string; readonly rights: string }[] {
   const ofEntities = entities.map(({ table }) => ({ table, rights: OF_ENTITIES }))

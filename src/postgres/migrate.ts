@@ -20,7 +20,7 @@ export type Migration = ReturnType<typeof readMigrations>[number]
 
 interface Applied {
   readonly file: string
-  /** Checksum of the file; null for the baseline of a database that has the earlier migrations instead. */
+  /** Checksum of the file; null for a baseline that was not applied, because the database has the earlier migrations. */
   readonly checksum: string | null
 }
 

@@ -4,12 +4,15 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROLES } from './rights.ts'
 
-/** Returns the address of a PostgreSQL that another process runs in `dataDir`; null if there is none that is ready and shared. */
+/**
+ * Returns the address of a PostgreSQL that another process runs in `dataDir`; null if there is none, or if it is not ready or not
+ * shared.
+ */
 export function runningPostgres(dataDir: string): string | null {
   try {
     const cluster = readFileSync(lockFile(resolve(dataDir)), 'utf8')
     const lines = cluster ? readPostmaster(cluster) : null
-    // After a crash the file can name the process of another program, which must not get the password.
+    // After a crash, `postmaster.pid` can name the process of another program, which must not get the password.
     if (!lines || !isReady(cluster) || !commandLine(Number(lines[0])).includes(cluster)) return null
     return addressOf(Number(lines[3]), ROLES.tables, readFileSync(passwordFile(cluster), 'utf8'))
   } catch {

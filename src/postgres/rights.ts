@@ -47,8 +47,8 @@ function restrict(password: string): string[] {
 }
 
 /**
- * Sets the password of the role of `access`, unless the role has this password already. Needs no network; the cluster must not be
- * running. @throws Error with the end of PostgreSQL's log
+ * Sets the password of the role of `access`, and writes pg_hba.conf. Does nothing if pg_hba.conf shows that both were done
+ * before. Needs no network; the cluster must not be running. @throws Error with the end of PostgreSQL's log
  */
 export async function secure(runner: Runner, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')

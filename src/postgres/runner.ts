@@ -130,7 +130,10 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
-/** Returns the cluster's folder if root starts the server, and the user `nobody` cannot enter DATA_DIR. */
+/**
+ * Returns the folder of a cluster that cannot be in DATA_DIR, because root starts the server, and the user `nobody` cannot enter
+ * DATA_DIR.
+ */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
 /** Returns whether a cluster was created for `dataDir`. */

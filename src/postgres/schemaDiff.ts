@@ -84,8 +84,8 @@ const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
 /**
- * Creates the declared tables under other names, reads how PostgreSQL writes their definitions, and rolls back. Needs only the
- * right to create tables.
+ * Creates the declared tables with the prefix `TRIAL`, reads how PostgreSQL writes their definitions, and rolls back. Needs only
+ * the right to create tables.
  */
 async function createInRolledBackTransaction(sql: postgres.ISql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
