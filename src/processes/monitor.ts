@@ -94,8 +94,8 @@ function one(value: number): Sample[] {
 }
 
 /**
- * Returns resident memory and open descriptors of a process on Linux; an empty array if the process has ended, or on other
- * systems. proc(5)
+ * Returns resident memory and open descriptors of a process on Linux, see proc(5). Returns an empty array if the process has
+ * ended, or on other systems.
  */
 function processUse(process: string, pid: number | 'self') {
   try {

@@ -8,10 +8,10 @@ import { portTaken, StartError } from './startError.ts'
 
 const PROGRAM = join(import.meta.dir, 'workerMain.ts')
 /**
- * Size of the machine's memory that the JavaScript engine is told, in bytes. If it is small, the engine collects garbage early.
- * By default, the engine waits until the heap has doubled, or longer on a machine with more memory: with 24 GB, a worker that
- * needs 40 MB took 150 MB. The engine counts mapped files as heap. So even with a size of 80 MB, it let garbage grow in the first
- * seconds of load: a worker took 186 MB instead of 115 MB.
+ * Size of the machine's memory that the JavaScript engine is told, in bytes. If this size is small, the engine collects garbage
+ * early. By default, the engine waits until the heap has doubled, or longer on a machine with more memory: with 24 GB, a worker
+ * that needs 40 MB took 150 MB. The engine counts mapped files as heap. So even with a size of 80 MB, it let garbage grow in the
+ * first seconds of load: a worker took 186 MB instead of 115 MB.
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
