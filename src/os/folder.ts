@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { freeEnded, isOwnFolder, LOCK, OWNER, PREFIX, removeFolder } from './endedServers.ts'
 import { tryLock } from './libc.ts'
 
-/** Location of shared memory: in `/dev/shm` if it exists, or on the disk of the data folder. */
+/** Location of shared memory. `memory`: in `/dev/shm` if that exists, else in the data folder. `disk`: in the data folder. */
 type MemoryKind = 'memory' | 'disk'
 
 const SHM_FOLDER = '/dev/shm'
@@ -56,9 +56,9 @@ export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind
 }
 
 /**
- * Runs `work` while this process holds the lock which all starts of this user take. Without it, a start that frees the memory of
- * ended servers could lock a folder that a restarting server needs. `hasLock`: false if the lock could not be taken in time; then
- * `work` runs without it.
+ * Runs `work` while this process holds the lock which all starts of this user take. Without the lock, a start that frees the
+ * memory of ended servers could lock a folder that a restarting server needs. `hasLock`: false if the lock could not be taken in
+ * time; then `work` runs without it.
  */
 export function withStartLock<T>(work: (hasLock: boolean) => T): T {
   const lock = lockStarts()

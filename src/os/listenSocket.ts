@@ -82,7 +82,7 @@ function portOf(descriptor: number): number {
   const address = new DataView(new ArrayBuffer(128))
   const length = words(128)
   sockets().getsockname(descriptor, ptr(address), ptr(length))
-  return address.getUint16(2) // after the family, in network order, for IPv4 and IPv6
+  return address.getUint16(2) // the port comes after the address family, in network byte order, for IPv4 and IPv6
 }
 
 /**

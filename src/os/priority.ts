@@ -17,7 +17,7 @@ export function lowerPriority(pid: number): void {
   // Lowers the priority of the process's session, too: outside of containers Linux shares processors among sessions, and the
   // priority of a process counts only within its own session.
   const lowerProcess = () => setPriority(pid, Math.min(getPriority() + LOW, LOWEST))
-  const lowerGroup = () => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)) // sched(7)
+  const lowerGroup = () => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)) // see sched(7)
   for (const lower of [lowerProcess, lowerGroup])
     try {
       lower()
