@@ -1,4 +1,4 @@
-// Access of a key to an entity: the view that it reads, and the properties and conditions of each kind of write.
+// Access of a key to an entity: the view that the key reads, and the properties and conditions of each kind of write.
 import type { Entity, Property } from './entity.ts'
 import type { Collection } from './namedView.ts'
 import type { Assignments, Filter } from './query.ts'
@@ -8,7 +8,10 @@ export type Verb = 'read' | 'create' | 'update' | 'delete'
 
 export const VERBS: readonly Verb[] = ['read', 'create', 'update', 'delete']
 
-/** Access of a key to one entity, or to a named view, which can only be read. A verb is null if the key has no right to it. */
+/**
+ * Access of a key to one entity, or to a named view, which can only be read. Each verb has a field, which is null if the key has
+ * no right to the verb.
+ */
 export interface Access {
   /** The entity; for a named view, the entity whose rows it shows. */
   readonly whole: Entity
@@ -38,12 +41,13 @@ export interface RowReach {
 
 /** Properties that a body may name. */
 export interface BodyAccess {
-  /** The entity with the properties that the key may set or read. For this key, other properties do not exist. */
+  /** The entity with only the properties that the key may set or read. */
   readonly body: Entity
   /** Writable properties that the key may set. */
   readonly settable: ReadonlySet<Property>
   /**
-   * The key's rights to create or to update, in their order. One of them must let the key set all properties that a write sets.
+   * The key's rights to create or to update, in the order of `GrantedRights.rights`. One right must let the key set all
+   * properties that a write sets.
    */
   readonly rights: readonly WriteRight[]
 }
@@ -56,7 +60,7 @@ export interface CreateAccess extends BodyAccess {
 export interface CreateRight extends WriteRight {
   /** Values of properties that the body leaves out. They take precedence over the defaults of the kinds. */
   readonly presets: Assignments
-  /** Conditions of a created row. Null: the key may create every row, and read it. */
+  /** Conditions of a created row. Null: the key may create and read every row. */
   readonly guard: Guard | null
 }
 
@@ -68,7 +72,10 @@ export interface UpdateAccess extends BodyAccess {
   readonly rights: readonly UpdateRight[]
   /** True if one right lets the key set all writable properties, which PUT needs. */
   readonly isComplete: boolean
-  /** Returns the guard of an update that sets these properties. Null: the key may update every row in this way, and read it. */
+  /**
+   * Returns the guard of an update that sets these properties. Null: the key may read every row, and set the properties in every
+   * row.
+   */
   guardOf(changed: Iterable<Property>): Guard | null
 }
 

@@ -1,4 +1,4 @@
-// Statements between compilation and execution: the batch form of a statement, its idempotency claim, and the plan of a write.
+// What the compiler passes on for execution: the batch form of a statement, its idempotency claim, and the plan of a write.
 import type { Guard } from './access.ts'
 import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
@@ -17,14 +17,14 @@ export interface Batch {
    */
   readonly matchBy: 'number' | 'numbers' | 'position' | 'id'
   /**
-   * Indexes of a run's value and of the column of its row that equals this value. Needed if a run can return no row; undefined:
-   * each run returns a row.
+   * Indexes of a run's values, each with the index of the column that equals the value in the run's row. `position` compares
+   * them if some runs return no row. Undefined: every run returns a row.
    */
   readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
-  /** Index of the value that must differ between runs; null if no value must differ. */
+  /** Index of a value. Runs in which this value is equal are not executed in the same batch. Null: all runs can share a batch. */
   readonly distinct: number | null
   /**
-   * Number of values that all runs share, at the end of the values: those of the key's rights, and a write's API key. Default: 0.
+   * Number of values, at the end of `values`, that all runs share: those of the key's rights, and a write's API key. Default: 0.
    */
   readonly shared?: number
 }
@@ -50,7 +50,7 @@ export interface IdempotencyClaim {
 /** Lock timeout of a batch, in ms. After it, the runs are sent one by one, so that only writes of locked rows wait. */
 export const BATCH_LOCK_MS_MAX = 100
 
-/** Primary key of the table of Idempotency-Keys. A concurrent write with the same key violates it. */
+/** Primary key of the table of Idempotency-Keys. A concurrent write with the same Idempotency-Key violates it. */
 export const CLAIM_CONSTRAINT = 'idempotency_key_pk'
 
 /** A write of one row: its id, new values, conditions, and API key. */

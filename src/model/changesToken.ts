@@ -3,12 +3,12 @@ import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
 /** A position in the change feed: directly after the event that has these numbers. */
 export interface FeedPosition {
-  /** Number of the transaction that wrote the event. Both numbers are integers of PostgreSQL, of up to 64 bits. */
+  /** Number of the transaction that wrote the event. It and `number` are bigints of PostgreSQL. */
   readonly position: string
   readonly number: string
 }
 
-/** A position, and the run of the feed to which it belongs: a restored database has another run. */
+/** A position, and the run of the feed to which it belongs. Restoring the database begins a new run. */
 export interface ChangesToken extends FeedPosition {
   readonly run: string
 }
@@ -30,7 +30,7 @@ export function readToken(text: string): ChangesToken | null {
   return run !== '' && isInRange && writeToken(token) === text ? token : null
 }
 
-/** Length to which a token is padded before it is encrypted: that of the longest token, a run and two numbers. */
+/** Length to which a token is padded before it is encrypted: the length of the longest token. */
 const SEALED_LENGTH = 52
 const IV_LENGTH = 16
 const CIPHER = 'aes-256-ctr'
@@ -38,7 +38,8 @@ const OF_NO_RUN: ChangesToken = { run: '', position: '0', number: '0' }
 
 /**
  * Tokens for keys that see only some of the changes. Plain tokens contain the numbers of transactions and events of the whole
- * database, so two of them reveal how many events lie between. A sealed token is encrypted; equal positions have equal tokens.
+ * database, so two tokens reveal how many events lie between them. A sealed token is encrypted; equal positions have equal
+ * tokens.
  */
 export class SealedTokens {
   /** `secret`: returns the secret of the database, which all servers share. */
@@ -54,7 +55,7 @@ export class SealedTokens {
   }
 
   /**
-   * Reads a sealed or a plain token; null for a text with the form of neither. A token that another secret has sealed gets an
+   * Reads a sealed or a plain token. Returns null if the text has neither form. A token that another secret has sealed gets an
    * empty run, so it counts as expired, like a plain token of another database.
    */
   read(text: string): ChangesToken | null {
@@ -68,8 +69,8 @@ export class SealedTokens {
   }
 
   /**
-   * Reads a token of a key that gets only sealed tokens; null as in `read`. A plain token counts as expired: otherwise the key
-   * could compose plain tokens, and find the number of the last transaction by trial.
+   * Reads a token of a key that gets only sealed tokens. Returns null if the text has no form of a token. A plain token counts as
+   * expired: otherwise the key could compose plain tokens, and find the number of the last transaction by trial.
    */
   readSealed(text: string): ChangesToken | null {
     return readToken(text) === null ? this.read(text) : OF_NO_RUN

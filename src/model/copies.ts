@@ -2,7 +2,7 @@
 // referred ones come first.
 import { type Entity, keyColumnOf, type Property } from './entity.ts'
 
-/** Returns the properties of `entity` that rows of the `entities` copy. */
+/** Returns the properties of `entity` that are copied into rows of `entities`. */
 export function copiedProperties(entity: Entity, entities: readonly Entity[]): Property[] {
   const copies = entities
     .flatMap(({ properties }) => properties)

@@ -7,7 +7,7 @@ import type { View } from './view.ts'
 /** Version of the cursor format. */
 const VERSION = '1'
 const SIGNS = { after: '>', before: '<' } as const
-/** Characters of the signature, HMAC-SHA256 in base64url: 132 bits, too many to guess. */
+/** Number of characters of the signature, HMAC-SHA256 in base64url: 132 bits, too many to guess. */
 const MAC_LENGTH = 22
 /** Maximum length of a cursor: a link with it still fits into the longest target that the server accepts. */
 const LENGTH_MAX = 2_048
@@ -42,7 +42,7 @@ export class Cursors {
     return MAC_LENGTH + encoded.length > LENGTH_MAX ? null : this.sign(view, list, encoded) + encoded
   }
 
-  /** Reads a cursor; null unless `write` has returned exactly this text for the same list. */
+  /** Reads a cursor. Returns null if `write` has not returned exactly this text for this list. */
   read(view: View, list: List, text: string): Seek | null {
     if (text.length > LENGTH_MAX) return null
     const encoded = text.slice(MAC_LENGTH)
@@ -64,11 +64,12 @@ export class Cursors {
 }
 
 /**
- * Returns a text that identifies a list. It is signed together with the cursor. The line break at its end, its only one, shows
- * where the cursor begins.
+ * Returns a text that identifies a list, and is signed together with the cursor. It ends with its only line break, so that the
+ * cursor's beginning is unambiguous.
  */
 function scopeOf(view: View, { filters, sorts, may }: List): string {
-  // Texts of rights replace the filters of the rights, because a filter can have the current time as its value.
+  // The filters of rights are left out, because their values can contain the current time. The texts of the rights stand for
+  // them.
   const own = filters.filter((filter) => !view.filters.includes(filter) && !may?.filters.includes(filter))
   const conditions = own.map((filter) => JSON.stringify(identify(filter)))
   const keys = order(view, sorts).map(({ property, descending }) => [property.column, descending])

@@ -69,8 +69,8 @@ function hostsOf(address: string): { host: string; port: number }[] {
 }
 
 /**
- * Returns the name of a parameter for messages; `one` for a text that does not look like a name, because it may be the end of a
- * password that contains a question mark.
+ * Returns the name of a parameter for messages. Returns the word `one` for a text that does not look like a name, because it may
+ * be the end of a password that contains a question mark.
  */
 function nameOf(name: string): string {
   return /^[a-z_.]{1,40}$/i.test(name) ? name : 'one'

@@ -1,4 +1,4 @@
-// Checks an entity's declaration on its own: names, index sizes, copies, computed properties. registry.ts compares entities.
+// Checks one entity's declaration: names, index sizes, copies, computed properties. registry.ts checks the entities together.
 import type { Field, Fields } from './fields.ts'
 import { INDEXED_LENGTH_MAX, READ_ONLY_LENGTH_MAX } from './kinds.ts'
 import { AGGREGATES, GROUPING_PARAMETERS, RESERVED_PARAMETERS, snakeCase } from './names.ts'
@@ -7,8 +7,8 @@ const ENTITY = /^[A-Z][A-Za-z0-9]*$/
 const PROPERTY = /^[a-z][A-Za-z0-9]*$/
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
 /**
- * Maximum length of a name: PostgreSQL truncates names at 63 bytes, and `generate migration` tries out a table with a prefix of 4
- * bytes before its names.
+ * Maximum length of a name: PostgreSQL truncates names at 63 bytes, and `generate migration` creates a table for a test, with a
+ * prefix of 4 bytes before its names.
  */
 const NAME_LENGTH_MAX = 59
 /** Longest suffix that is appended to the name of a constraint or an index. */
@@ -46,7 +46,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
   for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
     if (!PROPERTY.test(key))
       fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)
-  // Other rooms expect the id in the first column of a row.
+  // Statements have the id in the first column of a row.
   if ('id' in fields && Object.keys(fields)[0] !== 'id') fail('needs id: identity() as its first field')
   for (const [key, field] of Object.entries(fields))
     if ('group' in field && Object.keys(field.group).length === 0) fail(`cannot have ${key} without any part`)

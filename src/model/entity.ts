@@ -23,7 +23,7 @@ export {
   uuid,
 } from './fields.ts'
 
-/** A primitive value of an entity. */
+/** A property of an entity, or a part of an object of the entity. */
 export interface Property {
   /** Path of the property in JSON: `['name']`, `['period', 'days']`. */
   readonly path: readonly string[]
@@ -130,7 +130,10 @@ export interface View extends Entity {
   readonly filters: readonly Filter[]
   /** Text of the right, the same in every process, to which caches and cursors are bound. '' for a whole entity. */
   readonly text: string
-  /** `text`, but with the variables `{today}` and `{now}` instead of their values, so that cursors outlive a minute. */
+  /**
+   * `text`, but with the variables `{today}` and `{now}` instead of their values, so that cursors stay valid when the time
+   * changes.
+   */
   readonly signedText: string
   /**
    * Returns the view of the rows to which a reference leads. Null: the key may not read them, so no path leads through the
@@ -309,7 +312,7 @@ export interface Projection {
   readonly related: readonly Property[]
 }
 
-/** Makes a projection of the chosen properties; related properties come last, in the order of the choice. */
+/** Makes a projection of the chosen properties; related properties come last, in the order of `chosen`. */
 export function project(entity: Entity, chosen: ReadonlySet<Property>): Projection {
   const related = [...chosen].filter((property) => property.related !== null)
   const members = entity.members.flatMap((member): (Property | Group)[] => {

@@ -17,7 +17,7 @@ export interface Conditions {
   readonly ifNoneMatch: EntityTags | null
 }
 
-// Consecutive parts of the pattern match different characters, so it takes linear time.
+// Consecutive parts of the pattern match different characters, so matching takes linear time.
 const TAG_AND_COMMA = /(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(?:,[ \t]*|$)/y
 
 /**

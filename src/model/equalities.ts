@@ -1,5 +1,5 @@
-// Decides filters by equality exactly as PostgreSQL does. Other filters are left to PostgreSQL: filters by order depend on its
-// collations, and filters by parts of texts on how it folds texts.
+// Evaluates equality filters, with the same results as PostgreSQL. Only PostgreSQL evaluates filters by order, which depend on
+// its collations, and searches for parts of texts, which depend on how it folds texts.
 import { memoize } from './memoize.ts'
 import type { Filter } from './query.ts'
 

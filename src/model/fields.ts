@@ -78,7 +78,9 @@ export const oneOf = (values: readonly string[], options: Writable = {}): Field 
 /** True or false, never null. */
 export const boolean = (options: Indexing = {}): Field => writable(booleanKind, options)
 
-/** An integer from `min` to `max`, by default all that every JSON parser reads exactly. @throws Error for an invalid range */
+/**
+ * An integer from `min` to `max`, by default any integer that every JSON parser reads exactly. @throws Error for an invalid range
+ */
 export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,

@@ -44,7 +44,9 @@ const ofSingle = new Map(Array.from(SINGLE.from, (letter, place) => [letter, SIN
 const ANY_SINGLE = new RegExp(`[${SINGLE.from}]`, 'g')
 const ANY_SEVERAL = new RegExp(SEVERAL.map(([from]) => from).join('|'))
 
-/** Folds a text to lower case, without accents and variants of letters. The result is that of `foldSql` if `isSurelyFolded`. */
+/**
+ * Folds a text to lower case, without accents and variants of letters. If `isSurelyFolded`, the result equals that of `foldSql`.
+ */
 export function foldText(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   const bare = text.normalize('NFD').replace(ACCENTS, '').toLowerCase()
@@ -60,8 +62,8 @@ export function isSurelyFolded(text: string): boolean {
 }
 
 /**
- * Folds an expression in SQL. The result is composed again, because a search for 이 must not find 임, nor one for カ find ガ. Most
- * texts are ASCII, which their number of bytes shows; folding these texts costs a fraction.
+ * Folds an expression in SQL. The result is composed (NFC): without this, a search for 이 would find 임, and カ would find ガ. A text
+ * with as many bytes as characters is ASCII, as most texts are; folding it costs a fraction.
  */
 export function foldSql(text: Sql): Sql {
   const bare = sql`lower(regexp_replace(normalize(${text}, NFD), '[\\u0300-\\u036f]', '', 'g') collate "und-x-icu")`

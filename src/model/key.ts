@@ -10,7 +10,10 @@ export interface StoredRights {
   readonly role: string | null
 }
 
-/** A key as the database and workers have it. Its contents do not suffice to authenticate. */
+/**
+ * A key as it is stored in the database and sent to workers. Nobody can authenticate by its contents: they have only a hash of
+ * the key's text.
+ */
 export interface KeyRecord extends StoredRights {
   /** Public part of the key's text, by which the record is found: 10 letters and digits. */
   readonly id: string
@@ -25,13 +28,13 @@ export interface KeyRecord extends StoredRights {
 export interface KeySource {
   /** Returns a text that changes whenever the valid keys change, also when a key expires. */
   version(): Promise<string>
-  /** Returns the keys that are valid now. */
+  /** Returns the keys that are neither revoked nor expired. */
   current(): Promise<KeyRecord[]>
-  /** Returns whether the error of a read means that the database gives no answer at all. */
+  /** Returns whether an error of `version` or `current` means that the database cannot be reached. */
   isAway(error: unknown): boolean
 }
 
-/** The client that a statement runs for. Fair queues prefer clients that have used little time of the database. */
+/** The client that a statement runs for. Fair queues prefer clients that have used little database time. */
 export interface Caller {
   /** Id of the client's key. */
   readonly key: string

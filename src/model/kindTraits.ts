@@ -18,7 +18,9 @@ export interface KindTraits {
   readonly isEscaped: boolean
   /** True if values are written differently in different languages, such as `1,5` and `01.09.2026`. */
   readonly isNotated: boolean
-  /** A day of the calendar, or an instant, whose day depends on the zone; null for all other values. */
+  /**
+   * `day`: values are days of the calendar. `instant`: values are instants, whose day depends on the time zone. Null: neither.
+   */
   readonly moment: 'day' | 'instant' | null
   /** True if the kind allows `<`, `<=`, `>` and `>=`. */
   readonly ordered: boolean

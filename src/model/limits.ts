@@ -12,9 +12,9 @@ const DAY_MS = 86_400_000
 /** Milliseconds of each unit of time, by its letter. */
 export const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 const RULE = /^([1-9]\d{0,6})\/([1-9]\d{0,5})([smhd])$/
-/** Maximum requests of a limit: each takes 4 bytes of memory per client. */
+/** Maximum requests of a limit: each counted request takes 4 bytes of memory per client. */
 const LIMIT_MAX = 1_000_000
-/** Maximum period: times have 31 bits of milliseconds, which wrap around after 24 days. */
+/** Maximum period. The limiter's times are milliseconds of 31 bits, which wrap around after 24 days. */
 const PERIOD_MS_MAX = 6 * DAY_MS
 const RULES_MAX = 8
 
@@ -41,7 +41,7 @@ function parseRule(part: string): Rule {
 }
 
 /**
- * Returns the time for which an admitted request is counted, in ms: 1 more than the period, because times are cut to whole
+ * Returns the time for which an admitted request is counted, in ms: 1 more than the period, because times are truncated to whole
  * milliseconds.
  */
 export function countedMs({ periodMs }: Rule): number {

@@ -49,7 +49,7 @@ export function pluralOf(name: string): string {
 }
 
 /**
- * Returns the form of "have" after the path of a collection: `Companies have`. A named view has no plural, so `Directory has`.
+ * Returns `have` or `has`, to follow the path of a collection: `Companies have`. A named view has no plural, so `Directory has`.
  */
 export function haveOf({ name, plural }: { readonly name: string; readonly plural: string }): string {
   return name === plural ? 'has' : 'have'

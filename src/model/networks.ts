@@ -41,8 +41,8 @@ export function isPrivate(address: string): boolean {
   return !GLOBAL_V6.check(address, 'ipv6') || SPECIAL_V6.check(address, 'ipv6')
 }
 
-// IPv4 and IPv6 have separate lists, because a common list would take ::ffff:0:0/96 for all of IPv4. The list of IPv4 has this
-// machine, private networks, link-local networks (where clouds answer with credentials), and addresses that no server has.
+// IPv4 and IPv6 have separate lists, because in a common list ::ffff:0:0/96 would match every IPv4 address. The list of IPv4 has
+// this machine, private networks, link-local networks (where clouds answer with credentials), and addresses that no server has.
 const PRIVATE_V4 = parseNetworks(`
   0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24, 192.88.99.0/24,
   192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/4, 240.0.0.0/4`)

@@ -18,7 +18,7 @@ export function weightsOf(header: string): (...names: string[]) => number {
   }
 }
 
-/** Returns whether a client prefers HTML to JSON, as browsers do; a client that accepts both equally is a program. */
+/** Returns whether a client prefers HTML to JSON, as browsers do. If it accepts both equally, it is taken for a program. */
 export function prefersHtml(accept: string | null): boolean {
   if (accept === null) return false
   const weightOf = weightsOf(accept)

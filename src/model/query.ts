@@ -24,7 +24,7 @@ export function ownProperties(filter: Filter): Property[] {
   return withoutUnions([filter]).map(({ property }) => ownProperty(property))
 }
 
-/** Returns whether a filter needs rows of other entities, or other rows of this one. */
+/** Returns whether a filter depends on rows other than the compared row: rows along a path, or the chain of `[under]`. */
 export function isOfOtherRows({ property, operator, either }: Filter): boolean {
   if (either) return either.some((filters) => filters.some(isOfOtherRows))
   return property.related !== null || operator.isChain
@@ -48,7 +48,10 @@ export function united(entity: Entity, alternatives: readonly (readonly Filter[]
   return others.length === 0 ? first : [unionFilter(entity, [first, ...others])]
 }
 
-/** Joins the texts of rights whose rows are united. The order is the same in every process, whichever roles give the rights. */
+/**
+ * Joins the texts of rights whose rows are united. The order is the same in every process, and independent of the roles that give
+ * the rights.
+ */
 export function unitedText(texts: readonly string[]): string {
   return [...new Set(texts)].sort().join(' | ')
 }
@@ -61,7 +64,7 @@ export function identify({ property, operator, value, either }: Filter): unknown
 /** Returns a filter that no row matches: ids begin with 1. */
 export const noRow = memoize(({ id }: Entity): Filter => ({ property: id, operator: equality, value: '0' }))
 
-/** Returns the other entities whose rows these filters and properties need, each entity once. */
+/** Returns the entities, each once, whose rows these filters and properties need in addition to the compared row. */
 export function otherEntities(filters: readonly Filter[], properties: readonly Property[]): Entity[] {
   const found = new Set<Entity>()
   const add = (view: View) => {
@@ -133,7 +136,7 @@ export interface Reach {
 export interface ListQuery extends FiltersAndSorts {
   /** Rows to which `may` restricts the list; `filters` contains these conditions, too. Null: the request has no `may`. */
   readonly may: Reach | null
-  /** Rows of a page, 5 to 50; for a summary 5 to 1,000 groups. */
+  /** Number of rows of a page, 5 to 50; for a summary 5 to 1,000 groups. */
   readonly pageSize: number
   /** Number of the page, from 1. If `seek` is set, only the response's links use the number. */
   readonly page: number

@@ -4,7 +4,9 @@
 const FORMULA = '[ "\']*[=+\\-@＝＋－＠]'
 /** Pattern of a formula at the start of a text, where a tab or a carriage return is skipped, too. */
 const TEXT_START = '[ "\']*[=+\\-@＝＋－＠\\t\\r]'
-/** Pattern of characters after which a spreadsheet starts a new cell or row, if it splits at another separator than the comma. */
+/**
+ * Pattern of the characters after which a spreadsheet can start a new cell or row, even if commas separate the cells of the file.
+ */
 const AFTER_SEPARATOR = '(?<=[;|\\t\\r\\n\\v\\f\\u0085\\u2028\\u2029])'
 const UNESCAPED = new RegExp(`^(?=${TEXT_START})|${AFTER_SEPARATOR}(?=${FORMULA})`, 'g')
 const ESCAPED = new RegExp(`^'(?=${TEXT_START})|${AFTER_SEPARATOR}'(?=${FORMULA})`, 'g')

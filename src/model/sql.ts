@@ -81,7 +81,7 @@ export function toStatement(piece: Sql, first: readonly Param[] = []): Statement
   return { text, values: [...numbers.keys()].map((value) => value.value) }
 }
 
-/** Replaces each parameter by other SQL. */
+/** Replaces each parameter by the SQL that `replace` returns for it. */
 export function replaceParams(piece: Sql, replace: (param: Param) => Sql): Sql {
   return new Sql(piece.chunks.flatMap((chunk) => (typeof chunk === 'string' ? [chunk] : replace(chunk).chunks)))
 }

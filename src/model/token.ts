@@ -4,7 +4,8 @@
 export type Claims = Readonly<Record<string, unknown>>
 
 /**
- * A token that its issuer has signed for this server. As long as the verifier keeps it, it returns the same object for the token.
+ * A token that its issuer has signed for this server. The verifier returns the same object for the token as long as it keeps the
+ * token.
  */
 export interface VerifiedToken {
   readonly issuer: string
@@ -19,7 +20,7 @@ export interface VerifiedToken {
 export interface RefusedToken {
   /** A sentence for the answer, which tells nothing secret. */
   readonly refusal: string
-  /** True if the token may be good: the keys of its issuer cannot be read at the moment. */
+  /** True if the token may be good: at the moment, the keys of its issuer cannot be read, so the signature cannot be verified. */
   readonly isUndecided: boolean
 }
 

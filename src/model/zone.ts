@@ -1,6 +1,6 @@
-// Time zones: which day their clocks show at an instant, and when a day begins. Instants are seconds since 2000-01-01 in UTC, and
-// days are numbered from that date. The offsets come from Bun. Statements send these offsets to PostgreSQL, so that its own time
-// zones make no difference. D119
+// Time zones: the day that their clocks show at an instant, and the instant at which a day begins. Instants are seconds since
+// 2000-01-01 in UTC, and days are numbered from that date. The offsets come from Bun. Statements send these offsets to
+// PostgreSQL, so that its own time zones make no difference. D119
 
 const DAY = 86_400
 /** Seconds from 1970 to 2000. */
@@ -14,8 +14,8 @@ const CYCLE_START = CYCLE_FIRST_DAY * DAY
 /** 2500-01-01. Later instants are moved back by whole cycles. */
 const CYCLE_END = CYCLE_START + CYCLE
 /**
- * Instant before which days are those of UTC, because zones are younger. Thus no period begins before the year 1, which clients
- * could not write.
+ * Instant before which days are those of UTC: time zones were introduced later. Otherwise the first period of the year 1 could
+ * begin in the year 0, which clients cannot write.
  */
 const ZONES_FROM = '1800-01-01T00:00:00Z'
 /** 10000-01-01. From this day on, days are those of UTC again. */
