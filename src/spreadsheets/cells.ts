@@ -18,8 +18,8 @@ export interface CellReading {
   /** Notation of the language of `--locale`; null: values are written as programs write them. */
   readonly notation: Notation | null
   /**
-   * Properties that are the end of a span, such as of an absence. In these cells, a day without a time includes the whole day, so
-   * it is read as the last minute of the day.
+   * Properties that are the end of a span, such as the end of an absence. In their columns, a day without a time includes the
+   * whole day, so it is read as the last minute of the day.
    */
   readonly ends: ReadonlySet<CellProperty>
   /** Reports that days were read as date-times. */

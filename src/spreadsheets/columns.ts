@@ -1,12 +1,12 @@
 // Finds the meanings of a file's columns by the names in its header. Runs in browsers, too.
 
-/** A meaning that a column can have, and the header names for it. */
+/** A meaning that a column can have, and the names that stand for it in a header. */
 export interface NamedColumn<Of> {
   readonly names: readonly string[]
   readonly of: Of
 }
 
-/** Reduces a name to letters and digits, so that `Employee number`, `EMPLOYEE_NUMBER` and `employeeNumber` are one. */
+/** Reduces a name to letters and digits, so that `Employee number`, `EMPLOYEE_NUMBER` and `employeeNumber` become equal. */
 export function plainHeader(name: string): string {
   return name
     .normalize('NFKD')
@@ -29,7 +29,7 @@ export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>
 /** Names of properties by the headers that stand for them; null: the column is left out. */
 export type HeaderMapping = ReadonlyMap<string, string | null>
 
-/** Key of a mapping that stands for all headers without an entry of their own. */
+/** Key of a mapping that stands for all headers without an entry. */
 export const ALL_OTHERS = '*'
 
 /** Returns a header in small letters, with single spaces instead of line breaks and several spaces. */
@@ -38,8 +38,8 @@ function keyOf(header: string): string {
 }
 
 /**
- * Parses texts such as `Personalnummer=EmployeeNumber`. `Remarks=` leaves out a column, and `*=` all columns that no other text
- * names. A number names a column by its position. @throws Error that says what is allowed
+ * Parses texts such as `Personalnummer=EmployeeNumber`. `Remarks=` leaves out a column, and `*=` leaves out all columns without a
+ * text. A number names a column by its position. @throws Error that says what is allowed
  */
 export function parseMapping(texts: readonly string[]): HeaderMapping {
   const mapping = new Map<string, string | null>()
@@ -78,7 +78,7 @@ export function mappedColumn(
   return isPosition ? byPosition : mappedName(mapping, headers[index] ?? '')
 }
 
-/** Returns the first key of a mapping that names no column of a file; undefined if every key names one. */
+/** Returns the first key of a mapping that names no column of a file; undefined if every key names a column. */
 export function unusedKey(mapping: HeaderMapping, headers: readonly (string | null)[]): string | undefined {
   const keys = new Set(headers.map((header) => keyOf(header ?? '')))
   // A mapping may leave out a column after the last header, because a column without a name can have values.

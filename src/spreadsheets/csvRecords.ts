@@ -33,8 +33,9 @@ export interface CsvRecord {
 
 /**
  * Yields the records of a CSV (RFC 4180). The separator is the comma, semicolon, tab or `|` that most of the first lines have
- * equally often. A line such as `sep=;` before them names it instead. Lines with nothing but separators are omitted. `pieces`:
- * the text; no piece ends within a character. @throws FileFault for wrong quotes and for rows that are too long
+ * equally often. If the file begins with a line such as `sep=;`, this line names the separator. Lines with nothing but separators
+ * are omitted. `pieces`: consecutive pieces of the text; no piece ends within a character. @throws FileFault for wrong quotes and
+ * for rows that are too long
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
   let reader: RecordReader | null = null
@@ -59,7 +60,7 @@ const FIRST_LINE = /^[\r\n]*([^\r\n]+)[\r\n]/
 const NAMED_SEPARATOR = /^"?sep=(.*?)"?$/i
 const SEPARATORS = [',', ';', '\t', '|']
 
-/** Returns a reader for the separator in the first line that is not blank; null: `text` does not have that whole line yet. */
+/** Returns a reader for the separator of the file. Null: more text is needed, because `text` ends before the first line does. */
 function readerOf(text: string): RecordReader | null {
   const [, firstLine] = FIRST_LINE.exec(text) ?? []
   const lineOf = () => 1 + lineEndsIn(/^[\r\n]*/.exec(text)?.[0] ?? '')
@@ -82,8 +83,8 @@ const BELOW_TITLE_MIN = 2
 const QUOTED = /(?<=^|[,;\t|\n])[^\S\n]*"(?:[^"]|"")*(?:"|$)/g
 
 /**
- * Returns the separator that most lines have equally often, outside of quotes: the header has as many separators as the rows,
- * unlike titles and texts. Null: no line has a separator.
+ * Returns the separator that most lines have equally often, outside of quotes: the header and the rows of a table have the same
+ * number of separators, unlike titles and texts. Null: no line has a separator.
  */
 function separatorOf(text: string): string | null {
   const sample = text.slice(0, SAMPLE_LENGTH).replace(/\r\n?/g, '\n')
@@ -127,8 +128,8 @@ class RecordReader {
   private text = ''
   private cells: (string | null)[] = []
   /**
-   * Positions in `text`: beginning of the record that has not ended, beginning of its last cell, and where to go on with the
-   * search for the end of this cell.
+   * Positions in `text`: where the unfinished record begins, where its last cell begins, and up to where the end of this cell was
+   * searched.
    */
   private recordStart = 0
   private cellStart = 0
@@ -139,7 +140,9 @@ class RecordReader {
   private isAfterReturn = false
   private readonly mark: RegExp
 
-  /** `separator`: null if there is a single column. `skipped`: number of records before the header. */
+  /**
+   * `separator`: null if there is a single column. `skipped`: number of records to skip at the beginning: 1 for the line `sep=;`.
+   */
   constructor(
     private readonly separator: string | null,
     private skipped: number,

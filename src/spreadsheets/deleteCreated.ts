@@ -1,5 +1,4 @@
-// Deletes the rows that an import has created, many by one request, but never a row that others have changed. Runs in browsers,
-// too.
+// Deletes the rows that an import has created, many per request, but never a row that others have changed. Runs in browsers, too.
 
 /** Maximum rows of one request: up to this number, a request counts as one against the rate limits. */
 const PART_ROWS = 100
@@ -25,7 +24,7 @@ export type Deletion =
 export interface CreatedRows {
   /** Deletes rows by one request. */
   deleteTogether(ids: readonly string[], ifMatch: string): Promise<Deletion>
-  /** Returns the ids of the rows that still have the values of the import, and reports the other rows. */
+  /** Returns the ids of the rows that still have the values of the import, and reports the rows that do not. */
   asCreated(ids: readonly string[]): Promise<readonly string[]>
   /**
    * Deletes a row if it still has the values of the import. Returns a message if the row stays because other rows refer to it,
@@ -34,7 +33,10 @@ export interface CreatedRows {
   deleteOne(id: string): Promise<string | null>
 }
 
-/** Ids of rows that one request has created, with their known versions: the rows share a version until someone writes them. */
+/**
+ * Ids of rows that one request has created, with known versions of these rows. The rows have the same version until someone
+ * writes them.
+ */
 interface Piece {
   readonly ids: readonly string[]
   readonly versions: string[]
@@ -61,7 +63,8 @@ export async function deleteCreated(
     const referred = new Map<string, string>()
     for (const piece of pieces) await deletePiece({ rows, referred }, piece, onDone)
     const count = pieces.reduce((sum, { ids }) => sum + ids.length, 0)
-    // Rows of the import may refer to each other, so the rest is tried again as long as some rows get deleted.
+    // Rows of the import may refer to each other, so rows that could not be deleted are tried again as long as some rows get
+    // deleted.
     if (referred.size === 0 || referred.size === count) return referred
     pieces = pieces.map(({ ids, versions }) => ({ ids: ids.filter((id) => referred.has(id)), versions }))
   }
@@ -78,8 +81,9 @@ async function deletePiece(progress: Progress, piece: Piece, onDone: (rows: numb
 }
 
 /**
- * Deletes the rows that have one of `versions`. The values of the rows were compared with the import after these versions were
- * read, so a row that still has one of them still has these values. If the deletion fails because of a row, each half is tried.
+ * Deletes the rows that have one of `versions`. These versions were read before the rows were compared with the import. A row
+ * that still has one of the versions was not changed since, so it has the values of the import. If the deletion fails because of
+ * a row, each half is tried.
  */
 async function deletePart(
   progress: Progress,

@@ -1,8 +1,8 @@
 // Divides rows or values into the parts of several requests.
 
 /**
- * Divides items into parts by number and bytes; an item that is too large becomes a part of its own. A repeated import makes the
- * same parts, and so sends the same Idempotency-Keys.
+ * Divides items into parts that are limited in number and bytes; an item that is too large becomes a separate part. A repeated
+ * import makes the same parts, and so sends the same Idempotency-Keys.
  */
 export async function* divided<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,

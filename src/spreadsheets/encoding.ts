@@ -50,14 +50,15 @@ const DOUBTFUL =
 const OF_ONE_SCRIPT = /^(?:[\p{Script=Latin}]+|[\p{Script=Cyrillic}]+|[\p{Script=Greek}]+)$/u
 const WORD = /[\p{Letter}\p{Mark}\u0080-\u00bf×÷†‡‰™ƒˆ˜€]+/gu
 
-/** A word that is doubtful in windows-1252, with what other encodings make of it. */
+/** A word that is doubtful in windows-1252, and the words that its bytes are in other encodings. */
 export interface DoubtfulWord {
   readonly word: string
   readonly others: readonly { readonly encoding: string; readonly word: string }[]
 }
 
 /**
- * Returns the first word of a text, decoded as windows-1252, that is probably in another encoding; null if there is no such word.
+ * Returns the first word that was probably in another encoding, although the text was decoded as windows-1252; null if there is
+ * no such word.
  */
 export function doubtfulWord(text: string): DoubtfulWord | null {
   const word = text.match(WORD)?.find((one) => DOUBTFUL.test(one))

@@ -67,7 +67,7 @@ function valuesText({ message, kind, rows, values }: FaultGroup): string {
   return ` ${verb} ${listed}${hint.length === 0 ? '' : `; ${hint.join(', ')}`}.`
 }
 
-/** Returns options that read the values: a language, and words that stand for no value. */
+/** Returns words for options with which the values can be read: options for a language, and for words that stand for no value. */
 function hintsFor(kind: NotatedName, all: readonly string[]): string[] {
   const written = all.filter((value) => !isPlaceholder(value))
   const languages = proposeLanguages(kind, written).map((proposal) => proposalText(proposal, written[0] ?? ''))

@@ -1,9 +1,9 @@
-// Finds totals and notes below a table: read as rows, they would be people named Total. Runs in browsers, too.
+// Finds totals and notes below a table: an import would create a person named Total from such a row. Runs in browsers, too.
 import type { CsvRecord } from './csvRecords.ts'
 
 /** Maximum number of rows below a table that are recognized as totals or notes. */
 export const FOOTER_ROWS_MAX = 5
-/** Minimum average number of cells per row for a row with a single cell to count as a note. */
+/** A row with a single cell counts as a note only if the rows have at least this many cells on average. */
 const WIDE_CELLS = 3
 
 /**
@@ -21,7 +21,7 @@ const TOTAL =
 const TOTAL_ALONE =
   /^(?:sum|suma|soma|somme|summa|count|anzahl|aantal|nombre|average|mean|mittelwert|durchschnitt|moyenne|media|średnia)\.?:?$/iu
 
-/** Counts the cells of a table's rows, and tells which rows at its end are totals or notes. */
+/** Counts the cells of a table's rows, and tells which of the last rows are totals or notes. */
 export class FooterFinder {
   private rows = 0
   private cells = 0

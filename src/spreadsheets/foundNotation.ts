@@ -15,7 +15,7 @@ export interface FoundNotation {
   /** Number of cells that the language does not read. */
   readonly unread: number
   /**
-   * Cell that makes the language doubtful: another language reads as many cells, but reads this one differently. Null: no such
+   * Cell that makes the language doubtful: another language reads as many cells, but gives this cell another value. Null: no such
    * cell.
    */
   readonly doubt: Doubt | null
@@ -37,7 +37,7 @@ const PLAIN: Readonly<Record<NotatedName, RegExp>> = {
 }
 
 /**
- * Returns the language that reads most cells. If several do, the first of `preferred` wins, such as a language of the reader's
+ * Returns the language that reads most cells. If several do, the first of `preferred` wins, such as a language of the user's
  * browser.
  */
 export function findNotation(cells: readonly NotatedCell[], preferred: readonly string[]): FoundNotation {
@@ -66,7 +66,9 @@ function isNatural({ dayOrder }: Notation, cells: readonly NotatedCell[]): boole
   return dayOrder !== 'MDY' || !cells.some(isDay)
 }
 
-/** Returns whether a text is a number such as `1.234`, which is more than a thousand in some languages. */
+/**
+ * Returns whether a text is a number such as `1.234`, whose point separates decimals in some languages, and thousands in others.
+ */
 function isAmbiguous(text: string): boolean {
   return /^-?\d{1,3}(?:\.\d{3})+$/.test(text.trim())
 }

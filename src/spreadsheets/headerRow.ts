@@ -4,7 +4,7 @@
 export const HEADER_ROWS_MAX = 25
 /** Minimum number of known names that make a row the header: a single name can be a value, such as the job Manager. */
 const KNOWN_MIN = 2
-/** Minimum share of the columns that have a name in the header: titles and groups of columns fill fewer. */
+/** Minimum share of the columns that have a name in the header: titles and names of groups fill fewer columns. */
 const NAMED_SHARE = 0.6
 
 /**

@@ -10,7 +10,7 @@ const FORMS = [
   { day: 'numeric', month: 'short' },
 ] as const
 
-/** Returns the names of months in a language and in English, which programs write in any country. */
+/** Returns the names of months in a language and in English, because programs in any country write English names. */
 function monthNamesOf(locale: string): ReadonlyMap<string, number> {
   const known = namesByLanguage.get(locale)
   if (known) return known

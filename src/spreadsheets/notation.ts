@@ -139,7 +139,7 @@ const WITH_LAKHS = /^(\d{1,2}(?:,\d\d)+,\d{3})(?:\.(\d+))?$/
 /** Signs and codes of currencies before or after a number: `$1,234.50`, `1.234,50 €`, `CHF 1'234`. */
 const CURRENCY = '(?:\\p{Currency_Symbol}|US\\$|C\\$|A\\$|Rs\\.?|zł|Kč|kr\\.?|Fr\\.|Ft|lei|[A-Z]{3})'
 const MONEY = new RegExp(`^(?:${CURRENCY}[ \\u00a0\\u202f]?)?(.*?)(?:[ \\u00a0\\u202f]?${CURRENCY})?$`, 'u')
-/** Matches negative numbers: `-5`, `(5)` of accounts, and `5-` of SAP. */
+/** Matches negative numbers: `-5`, `(5)` of accounting, and `5-` of SAP. */
 const NEGATIVE = /^(?:[-−] ?([^-−].*)|\((.+)\)|(.*\d) ?-)$/
 
 function readNumber(text: string, { hasDecimalComma }: Notation): string | null {
@@ -223,8 +223,8 @@ const DAY_MARKS: Readonly<Record<string, RegExp>> = {
 
 /**
  * Proposes languages for columns of days that are not in the form of the API. Returns the languages that read all these columns,
- * with the first column; if there are none, the languages that read one of the columns, with this column. `column`: null if no
- * language is needed, or none is known.
+ * with the first column. If there are none, returns the languages that read one of the columns, with this column. `column`: null
+ * if no language is needed, or none is known.
  */
 export function proposeForColumns<Column extends { readonly cells: readonly string[] }>(
   columns: readonly Column[],
@@ -248,7 +248,7 @@ const ISO_DAY = /^\d{4}-\d\d-\d\d/
 /** A language to propose, with the first value as the language reads it. */
 export interface Proposal {
   readonly language: string
-  /** Other languages that read days in the same way, but numbers differently. */
+  /** Further languages: they read days in the same way as `language`, but numbers differently. */
   readonly also: readonly string[]
   readonly value: string
 }

@@ -2,8 +2,8 @@
 // Runs in browsers, too.
 
 /**
- * Use of a format: its numbers are days, days with a time, times, or plain numbers. `digits`: minimum number of digits, which
- * zeros in front make up, such as 5 for `00000`.
+ * Use of a format: its numbers are days, days with a time, times, or plain numbers. `digits`: minimum number of digits, such as 5
+ * for `00000`; shorter numbers get leading zeros.
  */
 export type NumberFormat = TimeFormat | { readonly digits: number }
 type TimeFormat = 'day' | 'dayAndTime' | 'time'

@@ -70,7 +70,7 @@ function namesOf(sheets: readonly { readonly name: string }[]): string {
 const HEADERS_SHOWN = 8
 const HEADER_LENGTH = 30
 
-/** Returns the name of a sheet with the first cells of its first row, by which people recognize it. */
+/** Returns the name of a sheet and the first cells of its first row, by which people recognize the sheet. */
 function headOf({ name, rows: [first] }: ReadSheet): string {
   const cells = (first?.cells ?? []).filter((cell) => cell !== null)
   const shown = cells

@@ -6,10 +6,13 @@ import { type Notation, proposalText, proposeForColumns } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
 import { belowText, type TableRow } from './table.ts'
 
-/** Maximum number of values that are kept of a column, and maximum length of a value: days and words for no value are short. */
+/**
+ * Maximum number of values that are kept of a column, and maximum length of a kept value. The search is for days and for words
+ * that stand for no value, which are short.
+ */
 const VALUES_MAX = 1_000
 const VALUE_LENGTH_MAX = 40
-/** Text that is kept instead of a longer value. */
+/** Text that is kept in place of a longer value. */
 const LONG_VALUE = '…'
 
 /** Minimum share of days among the values of a column that counts as a column of days. */
@@ -50,7 +53,7 @@ export class Survey {
   /** Returns the indexes of columns that have values but no name. */
   unnamed(): number[] {
     const { cells, plain } = this.header
-    // In a CSV, a row that is longer than the header is a fault of its own. In a sheet, cells after the last name are there on
+    // In a CSV, a row that is longer than the header is reported as a fault. In a sheet, cells after the last name are there on
     // purpose, so all columns count.
     const count = plain === undefined ? cells.length : Number.POSITIVE_INFINITY
     return this.counts.flatMap((_, index) => (index < count && (cells[index] ?? '').trim() === '' ? [index] : []))

@@ -81,8 +81,8 @@ export class Table {
 }
 
 /**
- * Reads the first `max` records from a line on. A fault after at least one record is thrown by `rest`, so that these records can
- * be used.
+ * Reads the first `max` records from a line on. If a fault follows at least one record, `rest` throws it later, so that these
+ * records can be used.
  */
 async function readFirst(records: Records, max: number, line: number) {
   const first: CsvRecord[] = []

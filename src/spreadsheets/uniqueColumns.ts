@@ -14,7 +14,7 @@ export interface UniqueProperty {
 /** Maximum number of rows of a file whose values are compared. The values are held in memory. */
 const ROWS_MAX = 100_000
 
-/** A column with a different value in each row. */
+/** A column in which no two rows have the same value; rows can be without a value. */
 export interface UniqueColumn<Of> {
   readonly property: Of
   /** Positions of the rows in the file, by value. */

@@ -1,4 +1,4 @@
-// Reads XML with saxen, which knows no document types: an entity that expands into many others stays as it is.
+// Reads XML with saxen, which does not expand entities that a document defines: a small document cannot expand into a huge text.
 /// <reference path="./saxen.d.ts" />
 import { Parser } from 'saxen'
 
