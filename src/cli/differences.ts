@@ -11,7 +11,7 @@ const DIFFERENCES_SHOWN = 10
 
 /**
  * Returns the first differences, such as `line 7: lastName "A" -> "B"`. A last line counts all differences, and the changed rows
- * of each property. `output`: file that has all differences, or null.
+ * of each property. `output`: file that lists all differences; null: there is no such file.
  */
 export function differenceLines({ properties }: Entity, changed: readonly Change[], output: string | null): string[] {
   const shown = (text: string | null) => (text === null ? 'nothing' : JSON.stringify(text))

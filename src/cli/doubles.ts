@@ -5,13 +5,16 @@ import type { UniqueColumn } from '../spreadsheets/uniqueColumns.ts'
 import { counted } from './output.ts'
 import { type Collection, countRows, readAllRows, readRowsWith, type ValueTexts, WHOLE_ROWS_MAX } from './storedRows.ts'
 
-/** Number of a column's values to look for if the table is too large to read whole. A sample can have up to twice as many. */
+/** Number of a column's values to look for if the table is too large to read whole. A sample can have up to twice this number. */
 const SAMPLE_MAX = 1_000
-/** Minimum share of a column's names that must be in the table for the rows to count as doubles: people can share a name. */
+/**
+ * Minimum share of a column's names that must be in the table for the rows to count as doubles. A few equal names are no proof,
+ * because people can share a name.
+ */
 const NAMES_SHARE = 0.5
 /**
  * Minimum number of names in a column for `NAMES_SHARE` to apply. If a column has fewer names, all of them must be in the table,
- * because a few can be there by chance.
+ * because half of a few names can be there by chance.
  */
 const FEW_NAMES = 5
 
@@ -47,7 +50,7 @@ export async function findDoubles(
   const isSmall = total <= WHOLE_ROWS_MAX
   const properties = columns.map(({ property }) => property)
   const all = isSmall ? await readAllRows(collection, entity, properties) : []
-  // Identifiers such as numbers come first: if the file has identifiers, and all of them are new, equal names belong to other
+  // Identifiers such as numbers come first: if the file has identifiers, and all of them are new, equal names belong to different
   // people.
   const sorted = [...columns].sort((one, other) => Number(other.isIdentifier) - Number(one.isIdentifier))
   for (const column of sorted) {

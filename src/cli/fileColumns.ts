@@ -39,7 +39,7 @@ export interface ColumnChoice {
   onNote(text: string): void
 }
 
-/** Fault of a header. The caller can add to its message which options the rest of the file needs. */
+/** Fault of a header. The caller can add to the message which options the rows of the file need. */
 export class HeaderFault extends FileFault {}
 
 interface NamedIndex {
@@ -130,7 +130,7 @@ export function unnamedText(indexes: readonly number[]): string {
     : `Columns ${numbers.join(', ')} have values, and no names in the header: ${options} leaves them out`
 }
 
-/** Returns whether a cell is the name of a column that the mapping imports, or of a property. */
+/** Returns whether a cell is a header that the mapping imports, or the name of a property. */
 export function isColumnName(entity: Entity, { mapping }: ColumnChoice, name: string): boolean {
   if (name.trim() === '') return false
   if (mappedColumn(mapping, [name], 0)) return true
@@ -160,7 +160,7 @@ function relatedByWords(entity: Entity, name: string): Property | undefined {
   return findRelated(wholeView(entity), `${reference.name}.${property.name}`)
 }
 
-/** Returns a sentence about an unknown name, with what was probably meant. */
+/** Returns a sentence about an unknown name, with the name that was probably meant. */
 function faultOf(entity: Entity, name: string): string {
   return `${entity.plural} ${haveOf(entity)} no property "${name}".${hintFor(entity, name)}`
 }

@@ -33,7 +33,7 @@ export function generateCommand(readSettings: () => Config, settings: ClientSett
   return generate
 }
 
-/** Prints the client of the entities, and of the named views of the roles file. @throws Refused if that file has faults */
+/** Prints the client of the entities, and of the named views of the roles file. @throws Refused if the roles file has faults */
 async function printClient(settings: ClientSettings): Promise<void> {
   const entities = await loadEntities(settings.entitiesDir)
   await print(clientFile(entities, loadRoles(settings, entities)?.views))

@@ -124,7 +124,7 @@ function addWritingOptions(command: Command): void {
 
 const encoding = parserOf((label: string) => decoderOf(label).encoding as string)
 
-/** Returns the plan of an import from its options. @throws CommandError for options that do not go together */
+/** Returns the plan of an import from its options. @throws CommandError for options that cannot be combined */
 function planOf(entity: Entity, path: string, options: Options): ImportPlan {
   const format = options.format ?? formatOf(path)
   const matched = options.match === undefined ? null : matchedBy(entity, options.match)

@@ -26,7 +26,7 @@ const DAY_MS = 86_400_000
  * Time in ms for which an import can repeat a request: servers repeat their response to an Idempotency-Key for at least a day.
  */
 const REPEATABLE_MS = 23 * 3_600_000
-/** Maximum size of a record, in bytes. A larger import goes on, but the rest of it cannot be undone. */
+/** Maximum size of a record, in bytes. An import whose record is full continues, but the rows that follow cannot be undone. */
 const JOURNAL_BYTES_MAX = 512 * 1024 * 1024
 const ENDING = '.ndjson'
 
@@ -38,7 +38,10 @@ export interface ImportOrigin {
   readonly url: string
   /** Path of the file; null: stdin. */
   readonly path: string | null
-  /** Name of the file in Idempotency-Keys, which is the same in all runs over the file; null: the keys are made of the rows. */
+  /**
+   * Text that stands for the file in Idempotency-Keys, the same in all runs over the file. Null: Idempotency-Keys are hashes of
+   * the rows.
+   */
   readonly keyName: string | null
   /** Time of the first run, as `2026-11-29T14:15:02.123Z`. */
   readonly begun: string
@@ -57,7 +60,7 @@ interface Pending {
   readonly sentMs: number
 }
 
-/** Content of the first and the last lines of a record. */
+/** An import as the first and the last lines of its record describe it. */
 export interface ImportSummary extends ImportOrigin {
   readonly id: string
   readonly isEnded: boolean
@@ -69,7 +72,7 @@ export interface ImportSummary extends ImportOrigin {
 export interface ImportRecord extends ImportSummary {
   /** Rows as the server returned them when it created them, by their ids. */
   readonly created: ReadonlyMap<string, unknown>
-  /** Ids of these rows, in one list for each request that created some of them. */
+  /** Ids of the created rows, in one list for each request that created rows. */
   readonly createdTogether: readonly (readonly string[])[]
   readonly changes: readonly RecordedChange[]
   /** Rows of requests whose outcome is unknown, by Idempotency-Key: the server may have created them. */
@@ -112,8 +115,8 @@ export class ImportJournal implements Disposable {
   }
 
   /**
-   * Opens the record `continued` to add to it, or creates a record if it is null. @throws ImportRuns, or CommandError if the
-   * record cannot be written
+   * Opens the record of the import `continued`, to add to it. If `continued` is null, creates a record. @throws ImportRuns, or
+   * CommandError if the record cannot be written
    */
   static open(folder: string, origin: ImportOrigin, continued: ImportSummary | null): ImportJournal {
     try {

@@ -44,7 +44,7 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
   const earlier = earlierImports(place)
   const ofFile = { plural: entity.plural, path: realPath }
   const recent = plan.isAgain ? [] : earlier.filter((record) => isRecent(record, ofFile))
-  // Ids belong to one server, so an import into another server has a record of its own.
+  // Ids belong to one server, so an import into another server does not continue this record.
   const continued = recent.find(({ url }) => url === place.url) ?? null
   const keyName = keyNameOf(plan, ofFile, earlier, continued)
   const target: Target = {
@@ -53,7 +53,8 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
     name: file.name,
     key: place.key,
     isDry: plan.isDry,
-    // With --match, each run has its own Idempotency-Keys: it first looks for the rows that exist, and creates only the others.
+    // With --match, each run has different Idempotency-Keys. A run cannot create a row twice, because it first looks for existing
+    // rows.
     file: plan.matched === null ? keyName : crypto.randomUUID(),
     journal: null,
   }
@@ -70,9 +71,9 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
 }
 
 /**
- * Returns the name of the file in Idempotency-Keys; null if the keys are made of the rows, as for stdin and `--again`. After an
- * undo the file gets another name, since the server would repeat its response to the earlier import. An import that continues
- * keeps its name.
+ * Returns the text that stands for the file in Idempotency-Keys. Null: Idempotency-Keys are hashes of the rows, as for stdin and
+ * `--again`. After an undo the file gets another text, since the server would repeat its response to the earlier import. An
+ * import that continues keeps its text.
  */
 function keyNameOf(
   plan: ImportPlan,
@@ -187,8 +188,8 @@ async function createRows(file: RowsFile, plan: ImportPlan, target: Target, faul
 }
 
 /**
- * Yields the rows. A faulty row ends an import, but not a dry run. Only a pipe can have such a row here: a file was checked
- * before, and a pipe cannot be read twice. @throws CommandError for a row with a faulty cell
+ * Yields the rows. A faulty row ends an import, but not a dry run. In an import, only a pipe can have a faulty row here: a file
+ * was checked before, and a pipe cannot be read twice. @throws CommandError for a row with a faulty cell
  */
 async function* withoutFaults(file: RowsFile, rows: AsyncIterable<FileRow>, plan: ImportPlan): AsyncGenerator<FileRow> {
   for await (const row of rows) {
@@ -207,8 +208,8 @@ async function* withoutRows(rows: AsyncIterable<FileRow>, places: ReadonlySet<st
 }
 
 /**
- * Creates new rows and changes those that differ. It can be run again: rows that an earlier run has written are then equal, and
- * stay as they are.
+ * Creates new rows, and changes stored rows that differ from the file. It can be run again: rows that an earlier run has written
+ * are then equal, and stay as they are.
  */
 async function importMatched(file: RowsFile, plan: ImportPlan, matched: Property, target: Target): Promise<void> {
   const { entity } = target

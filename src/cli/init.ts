@@ -1,4 +1,5 @@
-// `roster init`: writes the files of a new project. It overwrites no file; .env, .gitignore and package.json get what they lack.
+// `roster init`: writes the files of a new project. It overwrites no file; to .env, .gitignore and package.json it adds what is
+// missing.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
@@ -106,8 +107,8 @@ function readManifest(file: string): Manifest {
 const ROOT = join(import.meta.dir, '../..')
 
 /**
- * Returns the source from which npm gets this package: the one that the project declares, else the package's folder. Npm's
- * registry has another package of this name.
+ * Returns the source from which npm gets this package: the source that the project declares, else the package's folder. Npm's
+ * registry has a different package of this name.
  */
 function ownSource(folder: string): string {
   const [project = ''] = /^.*(?=\/node_modules\/roster$)/.exec(ROOT) ?? []

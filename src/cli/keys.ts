@@ -126,7 +126,7 @@ function requireBlock(name: string, roles: Roles | null) {
 
 async function create(config: Config, options: Create, command: Command) {
   const { name, limits = null, expires = NEVER } = options
-  // Keys with the same name share their Idempotency-Keys.
+  // A key of this name would share its Idempotency-Keys with the key of BOOTSTRAP_API_KEY.
   if (name === BOOTSTRAP_NAME) throw new CommandError(`${name} is the name of the key of BOOTSTRAP_API_KEY: choose another`)
   if (name.startsWith(PERSON_PREFIX))
     throw new CommandError(
@@ -185,7 +185,7 @@ function dataOf({ rights, addresses, role, limits, ends }: KeyTerms) {
   return { rights: addresses ?? rights, role, limits, ends }
 }
 
-/** Returns the terms of a key as the end of a sentence. Rights by row and property follow on lines of their own. */
+/** Returns the terms of a key as the end of a sentence. Rights by row and property follow on separate lines. */
 function inWords({ rights, addresses, role, limits, ends }: KeyTerms): string {
   const until = ends === null ? '' : `, valid until ${ends},`
   const own = limits === null ? '' : ` and the limits ${limits}`
@@ -238,7 +238,7 @@ const parseLifetime = parserOf((text) => {
   return lifetimeMs
 })
 
-/** Returns the ms of a text such as `24h`; NaN for another text. */
+/** Returns the ms of a text such as `24h`; NaN for any other text. */
 function durationMs(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,6})([smhd])$/.exec(text) ?? []
   return Number(count) * (UNIT_MS[unit ?? ''] ?? Number.NaN)

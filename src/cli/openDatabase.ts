@@ -1,4 +1,5 @@
-// Opens the database for a command: that of DATABASE_URL, or the embedded one, which is started if it does not run.
+// Opens the database for a command: the database of DATABASE_URL, or the embedded database, which is started if no server runs
+// it.
 import type postgres from 'postgres'
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'

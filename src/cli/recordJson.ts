@@ -60,7 +60,7 @@ export function recordReader(
   }
 }
 
-/** Returns the ends of spans: the later properties of rules, without those that are the earlier property of another rule. */
+/** Returns the properties that end a span: each is the `later` property of a rule, and not the `earlier` property of any rule. */
 function endsOf({ rules }: Entity): ReadonlySet<Property> {
   const beginnings = new Set(rules.map(({ earlier }) => earlier))
   return new Set(rules.map(({ later }) => later).filter((property) => !beginnings.has(property)))

@@ -6,7 +6,7 @@ import { CommandError } from './run.ts'
 /** Help of the option `--url`. */
 export const URL_MEANING = 'the address of the server; by default that of the settings: PUBLIC_URL, else HOST and PORT'
 
-/** Returns the server's URL without a slash at its end, by default that of the settings. @throws CommandError; ConfigError */
+/** Returns the server's URL without a slash at its end, by default the URL of the settings. @throws CommandError; ConfigError */
 export function serverUrl(given: string | undefined, readSettings: () => Config): string {
   if (given !== undefined) return given.replace(/\/+$/, '')
   const { publicUrl, host, port, tlsCert } = readSettings()
@@ -23,7 +23,7 @@ export interface Detail {
   readonly RetryAfter?: number
 }
 
-/** Returns the error in a response; null if the response is not in Roster's form, such as one of a proxy. */
+/** Returns the error in a response; null if the response is not in Roster's form, such as the response of a proxy. */
 export function errorOf(text: string): (Detail & { readonly Details?: readonly Detail[] }) | null {
   try {
     return JSON.parse(text).Error ?? null

@@ -1,4 +1,4 @@
-// `roster roles`: checks the roles file, and shows what a person may do by it.
+// `roster roles`: checks the roles file, and shows what the file lets a person do.
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import { loadEntities } from '../registry.ts'

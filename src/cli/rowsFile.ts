@@ -183,8 +183,8 @@ export class RowsFile {
     const reading = { ...this.reading, onNote }
     const isLasting = this.reading.format === 'xlsx' || this.isLasting()
     if (!isLasting) return recordReader(this.entity, header, reading)
-    // A column with values but no name is a fault, so the rows are read first to find such columns. A sheet can have them beside
-    // its table.
+    // A column with values but no name is a fault, so the rows are read first to find such columns. A sheet can have such columns
+    // outside of its table.
     const isNamed = header.plain === undefined && header.cells.every((cell) => (cell ?? '').trim() !== '')
     if (!isNamed) this.survey ??= await this.surveyed(onNote)
     try {
@@ -263,7 +263,7 @@ export class RowsFile {
     return Buffer.concat(pieces)
   }
 
-  /** Yields the rows of NDJSON without related properties, which an export can have. */
+  /** Yields the rows of NDJSON. Related properties, which rows of an export can have, are removed. */
   private async *jsonRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
     const left = new Set<string>()
     for await (const { line, json } of jsonLines(this.text())) {
@@ -333,7 +333,7 @@ async function* jsonLines(pieces: AsyncIterable<string>): AsyncGenerator<{ line:
   }
 }
 
-/** Writes a number into JSON with all its digits. TypeScript has no type for it yet. */
+/** Writes a number into JSON with all its digits. TypeScript has no type for `rawJSON` yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
 
 /** Returns the JSON of an object without these members; numbers keep all digits. */

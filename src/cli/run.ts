@@ -105,7 +105,9 @@ export function parserOfNumber(min: number, max: number): (text: string) => numb
   })
 }
 
-/** Runs a check that an option's own parser cannot make, and reports its error in the same form. */
+/**
+ * Runs a check that an option's own parser cannot make. Reports an error of the check in the same form as an error of a parser.
+ */
 export function orUsage<T>(command: Command, option: string, parse: () => T): T {
   try {
     return parse()

@@ -45,8 +45,8 @@ interface Outcome {
 
 /**
  * Sends rows, at most `most` in a request. An import stops at the first refused piece, a dry run at `FAULTS_SHOWN` faults.
- * `found`: faults of rows that are not sent, to report with those of the server. @throws CommandError that says how many rows
- * were imported
+ * `found`: faults of rows that are not sent, to report together with the faults that the server finds. @throws CommandError that
+ * says how many rows were imported
  */
 export async function sendAll(
   target: Target,
@@ -161,7 +161,10 @@ function requestOf({ address, entity, key, isDry, file }: Target, piece: readonl
   return { method: 'POST', address, headers: { ...headers, 'Idempotency-Key': `import-${hash}` }, body }
 }
 
-/** Checks that Roster answered: another server may answer everything with 200. @throws OutcomeUnknown, CommandError */
+/**
+ * Checks that Roster answered: a different server at this address may answer everything with 200. @throws OutcomeUnknown,
+ * CommandError
+ */
 function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
   let rows: unknown
   try {

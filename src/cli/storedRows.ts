@@ -9,7 +9,7 @@ import { say } from './output.ts'
 import { type Answer, type Asked, askUntilAnswered, errorOf, messageOf } from './request.ts'
 import { CommandError } from './run.ts'
 
-/** A collection of a server, and the key to ask it with. */
+/** A collection of a server, and the API key for requests to it. */
 export interface Collection {
   /** URL of the collection, without a query. */
   readonly address: string
@@ -91,8 +91,8 @@ export async function readAllRows(
 }
 
 /**
- * Yields the rows that have one of the values, request by request: `asked` has the values that one request has asked for.
- * `properties`: properties to read; null: all.
+ * Yields the rows that have one of the values, once per request. `asked`: the values that the request looked for. `properties`:
+ * properties to read; null: all.
  */
 export async function* readRowsWith(
   collection: Collection,
@@ -158,7 +158,7 @@ export function storedTexts(properties: readonly Property[], json: string): Valu
   return rowTexts(properties, parseJson(json))
 }
 
-/** As `storedTexts`, for a row that is parsed already. */
+/** Returns the same as `storedTexts`, for a row that is parsed already. */
 export function rowTexts(properties: readonly Property[], row: unknown): ValueTexts {
   return new Map(properties.map((property) => [property, storedText(property, row)]))
 }

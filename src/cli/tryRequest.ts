@@ -40,7 +40,7 @@ interface Answer {
   readonly error: ApiError | null
 }
 
-/** An answer, and the rights to read that decide it: several if several roles give such a right. */
+/** An answer, and the rights to read that decide it. If several roles give such a right, there are several. */
 export interface Tried {
   readonly answer: Answer
   readonly rights: readonly Right[]
@@ -151,8 +151,8 @@ export function filtersOf(right: Right | null): string[] {
 }
 
 /**
- * Returns the properties that the rights to read a collection show. Only the first right is read, because all of them show the
- * same. Null: all properties, or there is no right.
+ * Returns the properties that the rights to read a collection show. Only the first right is used, because all of them show the
+ * same properties. Null: all properties, or there is no right.
  */
 function propertiesOf([right]: readonly Right[]): string[] | null {
   if (right === undefined) return null

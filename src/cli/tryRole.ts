@@ -60,7 +60,9 @@ function claimsOf({ as, claim = [] }: Options, { ownClaims }: Outline): Claims {
   )
 }
 
-/** Returns whether an e-mail address counts as verified: it does, unless the claim `email_verified` says otherwise. */
+/**
+ * Returns whether an e-mail address counts as verified: true if the person has no claim `email_verified`, or the claim is true.
+ */
 function countsAsVerified({ email_verified = true }: Claims): boolean {
   return email_verified === true
 }

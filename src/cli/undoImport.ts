@@ -21,13 +21,12 @@ import {
 /** Maximum attempts for a row that other clients write at the same time. */
 const TRIES_MAX = 5
 /**
- * Statuses of a deletion of several rows that is refused because of one row, or takes too long. Then each half of the rows is
- * deleted separately.
+ * Statuses with which a server refuses to delete several rows because of one of them, or because the deletion takes too long.
+ * Each half of the rows is then deleted separately.
  */
 const REFUSALS_OF_ROWS = [403, 409, 503]
 /**
- * Statuses of a deletion of several rows that is refused for other reasons, such as by older servers, which delete only single
- * rows.
+ * Statuses with which a server refuses to delete several rows at all, such as an older server, which deletes only single rows.
  */
 const REFUSALS = [400, 404, 405, 412]
 /**
@@ -90,7 +89,7 @@ async function settlePending(
     else if (errorOf(answer.text) === null) throw new CommandError(messageOf(answer.text, answer.status))
     else if (errorOf(answer.text)?.Code === 'IdempotencyMismatch')
       undone.left.push(`${piece.places}: ${messageOf(answer.text, answer.status)}`)
-    // These answers leave open whether the rows were created. Any other error of Roster means that none was.
+    // These answers leave open whether the rows were created. Any other error of Roster means that no row was created.
     else if (answer.status >= 500 || answer.status === 401 || answer.status === 403)
       throw new CommandError(messageOf(answer.text, answer.status))
     else journal.addRefused(key, false)
@@ -143,7 +142,7 @@ async function restoreRow(
   }
 }
 
-/** Returns why a row stays. @throws RefusedRequest if the key has no right to such writes at all, so that every row would stay */
+/** Returns why a row stays. @throws RefusedRequest if the key has no right to this kind of write, so that every row would stay */
 function refusalOfRow(text: string, status: number): string {
   const message = messageOf(text, status)
   if (status === 403 && errorOf(text)?.Target === 'Api') throw new RefusedRequest(message, status)
@@ -213,8 +212,8 @@ async function deleteTogether(
 }
 
 /**
- * Returns the first property that was changed since the row was created, with its present value; null if none was. Values that
- * the server makes do not count.
+ * Returns the first property that was changed since the row was created, with its present value; null if no property was changed.
+ * Values that the server makes do not count.
  */
 function changedIn(entity: Entity, row: ValueTexts, created: unknown): { property: Property; now: string | null } | null {
   const was = rowTexts(entity.properties, created)
