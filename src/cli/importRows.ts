@@ -53,8 +53,8 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
     name: file.name,
     key: place.key,
     isDry: plan.isDry,
-    // With --match, each run has different Idempotency-Keys. A run cannot create a row twice, because it first looks for existing
-    // rows.
+    // With --match, each run has different Idempotency-Keys. Further runs create no row twice, because they first look for
+    // existing rows.
     file: plan.matched === null ? keyName : crypto.randomUUID(),
     journal: null,
   }

@@ -91,8 +91,7 @@ export async function readAllRows(
 }
 
 /**
- * Yields the rows that have one of the values, once per request. `asked`: the values that the request looked for. `properties`:
- * properties to read; null: all.
+ * Yields, after each request, the rows that have one of its values, `asked`. `properties`: properties to read; null: all.
  */
 export async function* readRowsWith(
   collection: Collection,
