@@ -3,7 +3,7 @@ import { unexpected } from './error.ts'
 import { pause } from './exchange.ts'
 import { queryString, type RosterCall } from './query.ts'
 
-/** A row that was created, changed or deleted. */
+/** A change of a row: the row was created, updated or deleted. */
 export interface RosterChanged<Entity extends string = string> {
   /** Token for `after`: the feed then continues after this change. */
   readonly token: string
@@ -35,17 +35,17 @@ export interface RosterChangesPage<Change, Next = string> {
 
 /** Query for changes of one row. */
 export interface RosterPastQuery extends RosterCall {
-  /** Token after which the changes begin, or `now`; default: the first change that the server has kept. */
+  /** Token, or `now`: the changes after it are returned. Default: all changes that the server has kept. */
   readonly after?: string | undefined
-  /** 1 to 500; default: 100. */
+  /** Maximum number of changes of a page, 1 to 500; default: 100. */
   readonly pageSize?: number | undefined
 }
 
 /** Query for changes. */
 export interface RosterChangesQuery<Entity extends string> extends RosterPastQuery {
-  /** Only changes of these entities. */
+  /** Selects only changes of rows of these entities. */
   readonly entity?: Entity | readonly Entity[] | undefined
-  /** Maximum seconds to wait for a change if there is no new change: up to 30. */
+  /** Maximum seconds to wait if there is no new change, up to 30. */
   readonly wait?: number | undefined
   /** Adds the current row to each change. */
   readonly rows?: 'current' | undefined

@@ -53,13 +53,11 @@ export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds,
   list<Name extends Field = Field>(
     query?: RosterQuery<Filter, Sort, Name, May>,
   ): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
-  /**
-   * Returns the page to which a link of another page leads. Only the query string of the link is used, including its `fields`.
-   */
+  /** Returns the page to which a link of a page leads. Only the query string of the link is used, including its `fields`. */
   follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name, Paths>>>
   /**
-   * Yields every row, page after page, by cursor. If a row is created, changed or deleted in the meantime, no other row is
-   * repeated or left out because of this.
+   * Yields every row, page after page, by cursor. Rows that are created, changed or deleted in the meantime do not cause other
+   * rows to be repeated or left out.
    */
   all<Name extends Field = Field>(
     query?: RosterRows<Filter, Sort, Name, May>,
@@ -94,14 +92,14 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field, Kinds extends
    */
   createMany(rows: readonly Write[], call?: RosterCreateMany): Promise<Row[]>
   /**
-   * Updates the stored rows that have the same value as a given row in the property `match`, and creates the other given rows: up
-   * to 1,000 rows, all or none. An update sets the properties that the given row has. Returns a result for each given row, in the
-   * same order. With `dryRun` the rows are only checked, and none are returned.
+   * Updates the stored rows that have the same value as a given row in the property `match`. Creates the given rows that match no
+   * stored row. Writes up to 1,000 rows, all or none. An update sets the properties that the given row has. Returns a result for
+   * each given row, in the same order. With `dryRun` the rows are only checked, and none are returned.
    */
   createOrUpdate(rows: readonly Write[], call: RosterCreateOrUpdate<Write>): Promise<RosterResult<Row>[]>
   /** Sets all properties. Of the properties that are left out, booleans become false, and all others null. */
   replace(id: number, values: Write, call?: RosterChange): Promise<Row>
-  /** Sets the given properties, and leaves the others as they are. */
+  /** Sets the given properties, and leaves all other properties as they are. */
   update(id: number, values: Write, call?: RosterChange): Promise<Row>
   delete(id: number, call?: RosterChange): Promise<void>
   /**
@@ -212,8 +210,8 @@ export function collectionAt<Row, Write, Filter, Sort, Field, Kinds extends Rost
 }
 
 /**
- * Returns whether a row has no related properties. With related properties, the ETag also changes if these change, so a write
- * cannot require it.
+ * Returns whether a row has no related properties. The ETag of a row with related properties changes whenever one of these
+ * changes, so it is no version of the row itself.
  */
 function isOwnRow(body: unknown): body is object {
   return typeof body === 'object' && body !== null && !Object.keys(body).some((name) => name.includes('.'))
@@ -289,13 +287,16 @@ function rowPath(path: string, id: number): string {
   return `${path}/${encodeURIComponent(id)}`
 }
 
-/** Refuses a version that is undefined or empty, because the write would overwrite changes of others. @throws TypeError */
+/** Refuses a version that is undefined or empty, because the write would overwrite changes of other clients. @throws TypeError */
 function requireVersion(ifMatch: string | undefined): void {
   if (!/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
     throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)
 }
 
-/** Returns the links of a list, with the address that the client uses: a server behind a proxy may write another address. */
+/**
+ * Returns the links of a list. Their address is replaced by the address that the client uses, because a server behind a proxy may
+ * write an address that the client cannot reach.
+ */
 function linksOf(address: string, headers: Headers): RosterPage<unknown>['links'] {
   const header = headers.get('Location') ?? headers.get('Link') ?? ''
   const found = new Map<string, string>()
@@ -306,7 +307,8 @@ function linksOf(address: string, headers: Headers): RosterPage<unknown>['links'
 }
 
 /**
- * Returns the query string of a link, with its question mark. The rest is dropped, so that no link can lead the key elsewhere.
+ * Returns the query string of a link, with its question mark. The address of the link is not used, so no link can make the client
+ * send its key elsewhere.
  */
 function queryOf(link: string): string {
   return /\?[^#]*/.exec(link)?.[0] ?? ''

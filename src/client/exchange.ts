@@ -44,7 +44,7 @@ export function beginExchange(named: string, timeoutMs: number, signal: AbortSig
 }
 
 function networkFailure(problem: string, cause: unknown): RosterError {
-  // Node's message is "fetch failed"; the cause of its cause says why.
+  // Node throws an error that only says "fetch failed"; the cause of its cause says why.
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const message = `${problem}: ${reason instanceof Error ? reason.message : reason}`
   return new RosterError({ code: 'NetworkFailure', target: 'Api', message, cause })

@@ -12,7 +12,10 @@ export interface RosterTarget {
   readonly copied: object
   /** Entities by the names of the references that lead to them. */
   readonly references: object
-  /** Maximum number of references in a path from this entity: 1 if the paths through two would be too many for the compiler. */
+  /**
+   * Maximum number of references in a path from this entity: 1 if the paths through two references would be too many for the
+   * compiler.
+   */
   readonly reach: 1 | 2
 }
 

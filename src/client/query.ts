@@ -1,6 +1,6 @@
 import { clientOperators } from '../model/operators.ts'
 
-/** Operand for a property without an order: a value, or operators, all of which must hold. */
+/** Operand for a property without an order: a value, or operators, which must all hold. */
 export type RosterEqual<Value> =
   | Value
   | { readonly '='?: Value; readonly '!='?: Value | readonly Value[]; readonly any?: readonly Value[] }
@@ -8,10 +8,10 @@ export type RosterEqual<Value> =
 /** Operand for a property that is not compared: null for rows without a value, `{ '!=': null }` for rows with a value. */
 export type RosterPresence = null | { readonly '='?: null; readonly '!='?: null }
 
-/** Operand for a property with an order: a value, operators, all of which must hold, or null for no value. */
+/** Operand for a property with an order: a value, operators (which must all hold), or null for rows without a value. */
 export type RosterOrdered<Value> = Value | null | RosterOperators<Value>
 
-/** Operand for a text: a value, operators, all of which must hold, or null for no value. */
+/** Operand for a text: a value, operators (which must all hold), or null for rows without a value. */
 export type RosterText =
   | string
   | null
@@ -22,7 +22,10 @@ export type RosterText =
       readonly contains?: string
     })
 
-/** Operand for a reference to rows of the same entity, as to a manager: a value, operators, all of which must hold, or null. */
+/**
+ * Operand for a reference to rows of the same entity, such as to a manager: a value, operators (which must all hold), or null for
+ * rows without a value.
+ */
 export type RosterChained =
   | number
   | null
@@ -137,7 +140,7 @@ export interface RosterStream<Filter, Sort, Field, May = never> extends RosterGe
 
 /** Query for all rows in pages: filter, sort order, properties, page size. */
 export interface RosterRows<Filter, Sort, Field, May = never> extends RosterStream<Filter, Sort, Field, May> {
-  /** 5 to 50. */
+  /** Number of rows of a page, 5 to 50. */
   readonly pageSize?: number | undefined
 }
 

@@ -5,7 +5,7 @@ import type { RosterCall } from './query.ts'
 /** A condition of a right. Operands are texts, as in requests; null stands for no value. */
 export interface RosterCondition {
   readonly property: string
-  /** Sign of the operator. A condition with `[]` has `values`, any other has a `value`. */
+  /** Sign of the operator. With `[]`, the condition has `values`; with any other sign, it has a `value`. */
   readonly operator: string
   readonly value?: string | null
   readonly values?: readonly (string | null)[]
@@ -25,7 +25,7 @@ export interface RosterRight<Entity extends string = string> {
   readonly properties: readonly string[] | null
   /** Conditions that a row must meet to be read, created, changed or deleted. */
   readonly filters: readonly RosterCondition[]
-  /** Conditions that a row must meet after a change; null: those of `filters`. */
+  /** Conditions that a row must meet after a change. Null: it must still meet the conditions in `filters`. */
   readonly becomes: readonly RosterCondition[] | null
 }
 

@@ -39,7 +39,7 @@ export interface RosterSummaryQuery<Filter, Key, Sum extends string, Average, Mi
   readonly maximum?: readonly Maximum[] | undefined
   /** Order of the groups: by keys of `groupBy`, by `count`, or by a requested `sum(...)`; default: by the keys. */
   readonly sort?: RosterGroupSort<Sorted, Sum> | readonly RosterGroupSort<Sorted, Sum>[] | undefined
-  /** 5 to 1,000; default: 100. */
+  /** Number of groups of a page, 5 to 1,000; default: 100. */
   readonly pageSize?: number | undefined
   readonly page?: number | undefined
 }
