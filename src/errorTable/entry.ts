@@ -11,7 +11,7 @@ export interface ErrorEntry {
   readonly remedy: string
   /** Method and target of the example, percent-encoded, separated by a space. */
   readonly request: string
-  /** Headers besides Authorization, and Content-Type: application/json if there is a body. */
+  /** Additional headers. Authorization, and Content-Type: application/json for a body, are not listed here. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   /** Rights of the example's key; null: the example sends no key. */
@@ -44,5 +44,5 @@ export const fault = (Code: string, Target: string, Message: string): ErrorAnswe
   Details: [{ Code, Target, Message }],
 })
 
-/** A valid body of a company, for examples whose fault is elsewhere. */
+/** A valid body of a company, for examples whose fault is not in the body. */
 export const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'
