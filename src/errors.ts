@@ -24,7 +24,7 @@ interface Options {
   cause?: unknown
 }
 
-/** Thrown for a request that cannot be answered as asked. Only `respond/` turns it into HTTP. */
+/** Thrown to answer a request with an error. Only `respond/` turns it into HTTP. */
 export class ApiError extends Error {
   readonly target: string
   readonly details: readonly Fault[] | null

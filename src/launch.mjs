@@ -33,7 +33,7 @@ function readJson(path) {
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** True if every dependency has its pinned version, and no installation was interrupted. */
+/** Returns true if every dependency has its pinned version, and no installation was interrupted. */
 async function installed() {
   return !(!isPackage && (await wasInterrupted())) && missing().length === 0
 }
@@ -44,7 +44,9 @@ function missing() {
     .map(([name, version]) => `${name} ${version}`)
 }
 
-/** Folders in which npm may have put a dependency: this one's, and those of the folders above. */
+/**
+ * Returns the folders in which npm may have put a dependency: in this project's node_modules, and in those of the folders above.
+ */
 function dependencyFolders(name) {
   const folders = [join(root, 'node_modules', name)]
   if (isPackage)
@@ -62,8 +64,8 @@ function versionIn(folder) {
 }
 
 /**
- * Waits while another process of this checkout installs. True if an installation was interrupted: the process of its marker is
- * gone.
+ * Waits while another process of this checkout installs. Returns true if this installation was interrupted: the process that the
+ * marker names no longer runs.
  */
 async function wasInterrupted() {
   for (let isSaid = false; existsSync(marker); isSaid = true) {
@@ -116,7 +118,10 @@ async function install() {
   console.error(`roster: installed in ${((Date.now() - started) / 1000).toFixed(1)} s`)
 }
 
-/** Finds the pinned Bun: first the platform's package, because npm may have skipped the install script that links it. */
+/**
+ * Returns the path of the pinned Bun. The platform's package comes first, because npm may have skipped the install script that
+ * links this package's program into the package `bun`.
+ */
 function findBun() {
   const ovens = dependencyFolders('@oven').filter(existsSync)
   const candidates = [
@@ -143,7 +148,7 @@ function run(bun, words) {
     env: { ...process.env, ROSTER_LAUNCHER: String(process.pid) },
   })
   const passOn = (signal) => child.kill(signal)
-  // A terminal's Ctrl-C reaches every process of the group, so only signals from elsewhere are passed on.
+  // A terminal's Ctrl-C reaches every process of the group, so SIGINT is passed on only if there is no terminal.
   process.on('SIGINT', () => process.stdin.isTTY || passOn('SIGINT'))
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))

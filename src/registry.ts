@@ -62,7 +62,7 @@ function importHint({ name, message }: Error, folder: string): string {
   return `. Add: import { ${missing} } from '${from}'`
 }
 
-/** The server's own tables, which migrations create, with the rights that the server needs to each. */
+/** The server's own tables, which migrations create. Each has the rights that the server needs to it. */
 export const OWN_TABLES: Readonly<Record<string, string>> = {
   migration: 'select',
   cursor_secret: 'select',
