@@ -4,8 +4,8 @@ import type { Assignments } from './query.ts'
 import type { Statement } from './sql.ts'
 
 /**
- * Batch form of a statement, which executes several runs at once. Each value is an array with one element per run, except the
- * values that all runs share.
+ * Batch form of a statement, which executes several runs at once. Each value is an array with one element per run. Only the last
+ * values, which all runs share, are not arrays.
  */
 export interface Batch {
   readonly text: string

@@ -21,7 +21,7 @@ export function writeToken({ run, position, number }: ChangesToken): string {
   return Buffer.from(`${run}.${position}.${number}`).toString('base64url')
 }
 
-/** Reads a token; null unless `writeToken` has written exactly this text. */
+/** Reads a token. Returns null if the text is not exactly as `writeToken` writes it. */
 export function readToken(text: string): ChangesToken | null {
   if (text.length > LENGTH_MAX) return null
   const [, run = '', position = '', number = ''] = PLAIN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
@@ -84,7 +84,7 @@ export class SealedTokens {
 /** The greatest bigint of PostgreSQL. */
 const BIGINT_MAX = 2n ** 63n - 1n
 
-/** Compares positions; negative if `one` is before `other`. */
+/** Compares positions. The result is negative if `one` is before `other`, and 0 if they are equal. */
 export function comparePositions(one: FeedPosition, other: FeedPosition): number {
   return Number(BigInt(one.position) - BigInt(other.position) || BigInt(one.number) - BigInt(other.number))
 }

@@ -6,8 +6,8 @@ const oneOf = (values: readonly string[]) => ({ allows: (value: string) => value
 
 /**
  * Allowed query parameters, their values, and the driver's options for them. Any other parameter is refused: the driver would
- * pass it on as a setting of the session, such as the time zone or a time limit. The settings that Roster makes itself take
- * precedence over those in `options`.
+ * pass it on as a setting of the session, such as the time zone or a time limit. Roster's own settings take precedence over
+ * settings in the parameter `options`.
  */
 const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: string; option?: string }> = {
   sslmode: { ...oneOf(SSL_MODES), option: 'ssl' },
@@ -16,8 +16,8 @@ const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: stri
   sslnegotiation: { ...oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
   connect_timeout: { allows: (value) => /^[1-9]\d?$/.test(value), allowed: 'seconds from 1 to 99', option: 'connect_timeout' },
   target_session_attrs: { ...oneOf(SESSIONS), option: 'target_session_attrs' },
-  // Triggers of the tables read settings of these names, such as `roster.key` for the API key of a write, so the URL must not set
-  // any.
+  // Triggers of the tables read settings whose names begin with `roster.`, such as `roster.key`, the API key of a write. The URL
+  // must not set them.
   options: { allows: (value) => !/roster\./i.test(value), allowed: 'settings of PostgreSQL, none of Roster' },
   search_path: { allows: () => true, allowed: 'schemas' },
 }

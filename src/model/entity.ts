@@ -1,4 +1,4 @@
-// Entities as all other rooms see them: properties, groups, references and rules, built from a declaration.
+// Entities as all rooms see them: properties, groups, references and rules, built from a declaration.
 import { checkDeclaration, checkLength, lengthOf, type NamedField } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
 import { INDEXED_LENGTH_MAX, type Kind, textKind } from './kinds.ts'
@@ -63,7 +63,7 @@ export interface Reference {
   /** Name of the entity that is referred to. */
   readonly entity: string
   readonly table: string
-  /** True if rows refer to rows of their own entity. */
+  /** True if rows refer to rows of the same entity. */
   readonly isToItself: boolean
   /** The entity that is referred to; null until `linkReferences` has found it. */
   target: Entity | null
@@ -118,7 +118,7 @@ export interface Entity {
 
 /**
  * An entity as a key may read it. Parsers, writers and hints get the view in place of the entity, so they never learn of a hidden
- * property. The properties of a view are the same objects as those of the entity. Statements and columns are always those of
+ * property. The properties of a view are the same objects as those of the entity. Statements use the table and columns of
  * `whole`.
  */
 export interface View extends Entity {
@@ -306,7 +306,7 @@ function toReference(table: string, key: string, entity: string, siblings: Field
 /** The properties that a request has chosen for each row, in the entity's order. */
 export interface Projection {
   readonly members: readonly (Property | Group)[]
-  /** The chosen properties, with each part of an object as a property of its own. */
+  /** The chosen properties in a flat list, with the chosen parts of objects in place of the objects. */
   readonly properties: readonly Property[]
   /** The chosen related properties. */
   readonly related: readonly Property[]

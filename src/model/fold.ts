@@ -4,7 +4,7 @@ import { letters, type Sql, sql } from './sql.ts'
 const ACCENTS = /[\u0300-\u036f]/g
 const ASCII = /^[\0-\x7f]*$/
 /**
- * Matches characters that PostgreSQL may fold differently: those added since Unicode 10, because PostgreSQL's Unicode may be
+ * Matches characters that PostgreSQL may fold differently: characters added since Unicode 10, because PostgreSQL's Unicode may be
  * older than Bun's, and U+11A7, which only PostgreSQL composes.
  */
 const UNSURE =

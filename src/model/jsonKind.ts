@@ -2,7 +2,7 @@
 import { DIGITS_MAX, plainDecimal } from './decimal.ts'
 import { baseOf, JsonNumber, type Kind, Mismatch } from './kinds.ts'
 
-/** Maximum bytes of a value, unless its declaration says otherwise. */
+/** Maximum bytes of a value by default. */
 export const JSON_BYTES_MAX = 16_384
 /** Maximum bytes that a declaration may allow for a value: a page can have 50 such values. */
 export const JSON_BYTES_END = 65_536
@@ -32,8 +32,8 @@ export function jsonKind(bytesMax: number): Kind {
 }
 
 /**
- * Writes a parsed value, with all digits of its numbers and sorted names in its objects. Equal values have equal texts, except
- * for zeros at the end of a fraction. @throws Mismatch
+ * Writes a parsed value, with all digits of its numbers and sorted names in its objects. Texts of equal values can differ only in
+ * zeros at the end of a fraction. @throws Mismatch
  */
 function canonicalJson(value: unknown, depth: number): string {
   if (value instanceof JsonNumber) return numberText(value.source)

@@ -20,7 +20,7 @@ export interface KeyRecord extends StoredRights {
   readonly name: string
   /** SHA-256 of the key's text, in hexadecimal. */
   readonly hash: string
-  /** Rate limits as text of `formatRules`; null: those of the settings. */
+  /** Rate limits as text of `formatRules`; null: the limits of the settings apply. */
   readonly limits: string | null
 }
 

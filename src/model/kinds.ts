@@ -49,9 +49,9 @@ export interface Kind extends KindTraits {
   /** False if the value is never null; `default` replaces a missing value. Spec 4.1, rule 2. */
   readonly nullable: boolean
   readonly default: string | null
-  /** Converts a JSON value, except null, to text for PostgreSQL. @throws Mismatch */
+  /** Converts a JSON value that is not null to text for PostgreSQL. @throws Mismatch */
   parseJson(value: unknown): string
-  /** Converts a filter's operand, except '', to text for PostgreSQL. @throws Mismatch */
+  /** Converts a filter's operand that is not empty to text for PostgreSQL. @throws Mismatch */
   parseFilter(text: string): string
   /** Converts a result of `parseFilter` to what the column would print, so that equal values have equal texts. */
   printFilter(operand: string): string
@@ -61,7 +61,9 @@ export interface Kind extends KindTraits {
 
 type Base = KindTraits & Pick<Kind, 'name' | 'scale' | 'nullable' | 'default' | 'printFilter'>
 
-/** Returns the traits of a kind, and the defaults of the other members that most kinds have in common. */
+/**
+ * Returns the members of a kind in which most kinds agree: the traits of its name, and defaults for members that are not traits.
+ */
 export function baseOf(name: KindName): Base {
   return {
     name,
@@ -300,9 +302,7 @@ export const uuidKind: Kind = {
   readText: (text) => text,
 }
 
-/**
- * Returns a hint for other forms of a UUID that programs write, in braces, as a URN or without hyphens; '' for any other text.
- */
+/** Returns a hint for a UUID in a form that is not accepted: in braces, as a URN, or without hyphens; '' for any other text. */
 function uuidHint(lower: string): string {
   const [, digits = ''] = /^(?:\{|urn:uuid:)?([0-9a-f-]{32,36})\}?$/.exec(lower) ?? []
   const parts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/.exec(digits.replaceAll('-', ''))

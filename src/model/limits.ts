@@ -62,8 +62,8 @@ export function policyText(rules: readonly Rule[]): string {
 export interface Decision {
   admitted: boolean
   /**
-   * Index of the rule that the other fields describe. For an admitted request, this is the rule with the longest period; for a
-   * refused request, the rule that was broken.
+   * Index of the rule that `remaining` and `waitMs` describe. For an admitted request, this is the rule with the longest period;
+   * for a refused request, the rule that was broken.
    */
   rule: number
   /** Requests that the rule still allows after this one. */

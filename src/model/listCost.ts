@@ -7,7 +7,10 @@ import { order } from './query.ts'
 export interface ListCost {
   /** Column and id of a row that all rows of the list refer to, which makes the list short. Null: there is no such row. */
   readonly parentRow: string | null
-  /** True if PostgreSQL reads or sorts the whole table, unless `parentRow` limits the rows. */
+  /**
+   * True if PostgreSQL reads or sorts the whole table. If `parentRow` is set, it reads or sorts only the rows that refer to the
+   * parent row.
+   */
   readonly isCostly: boolean
 }
 

@@ -22,7 +22,9 @@ export class LruCache<V> {
     return old
   }
 
-  /** Stores a value, unless its weight is more than half of the maximum. Replaces any older value of the key. */
+  /**
+   * Stores a value in place of an older value of the key. Does nothing if the value's weight is more than half of the maximum.
+   */
   set(key: string, value: V): void {
     const weight = this.weigh(value, key)
     if (2 * weight > this.weightMax) return

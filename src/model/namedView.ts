@@ -1,4 +1,4 @@
-// Named views: read-only collections that show some rows and properties of an entity at a path of their own. D105
+// Named views: read-only collections that show some rows and properties of an entity at a separate path. D105
 import type { Entity, Filter } from './entity.ts'
 
 /**

@@ -9,7 +9,7 @@ export const GROUPING_PARAMETERS = ['groupBy', 'zone'] as const
 /** Parameters of summaries that name aggregates. D76 */
 export const AGGREGATES = ['sum', 'average', 'minimum', 'maximum'] as const
 
-/** The server's own paths. */
+/** First segments of the server's own paths, in lower case. No entity or view can have such a path. */
 export const OWN_PATHS: readonly string[] = ['changes', 'docs', 'errors', 'explore', 'livez', 'readyz', 'rights']
 
 /** Suffixes that the OpenAPI document and the typed client append to an entity's name, in names of types and operations. */

@@ -3,7 +3,7 @@ import { foldSql } from './fold.ts'
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** Rows that an operator matches: those below, equal to, or above the operand, and those without a value. */
+/** Rows that an operator matches: rows with a value below, equal to or above the operand, and rows without a value. */
 export type Sides = Readonly<Record<'less' | 'equal' | 'greater' | 'none', boolean>>
 
 /** Members of a property that decide which operators it has. */

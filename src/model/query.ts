@@ -122,7 +122,7 @@ export interface AskedWrite {
   readonly properties: readonly Property[]
 }
 
-/** The rows that the caller may write as `write` says: those that at least one of the caller's rights admits. */
+/** The rows for which at least one of the caller's rights admits the write `write`. */
 export interface Reach {
   readonly write: AskedWrite
   readonly filters: readonly Filter[]

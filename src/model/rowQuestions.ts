@@ -4,8 +4,8 @@ import type { Filter } from './query.ts'
 import type { Row } from './sql.ts'
 
 /**
- * Answers questions about rows. The answers are as fresh as those of any read. An answer that memory has is returned without a
- * promise.
+ * Answers questions about rows. The answers are as fresh as the rows of any read. An answer that is found in memory is returned
+ * without a promise.
  */
 export interface RowQuestions {
   /**

@@ -19,12 +19,13 @@ export interface GroupKey {
   /** Period by which a date is grouped. Null: rows with the same value form a group. */
   readonly period: Period | null
   /**
-   * Time zone of the periods, if the property is a date-time. Null: the periods are those of UTC, or the key has no zone. D119
+   * Time zone of the periods, if the property is a date-time. Null: the periods are those of UTC, or the property is a date. D119
    */
   readonly zone: Zone | null
   /**
-   * Reference along which the property is copied, if it is the copied name of another row. The reference is a key, too, since
-   * several rows can have the same name. Null: the property is no copied name, or the request may not read the reference. D92
+   * Reference along which the property is copied, if it is the copied name of another row. The reference is a group key, too,
+   * since several rows can have the same name. Null: the property is no copied name, or the request may not read the reference.
+   * D92
    */
   readonly names: Property | null
 }
@@ -70,7 +71,7 @@ export function figureIndex(figures: readonly Figure[], name: Figure['name'], pr
   return figures.findIndex((figure) => figure.name === name && figure.property === property)
 }
 
-/** Returns the time zone of a summary's periods; null: they are those of UTC. */
+/** Returns the time zone of a summary's periods; null: the periods are those of UTC. */
 export function zoneOf({ keys }: SummaryQuery): Zone | null {
   return keys.find(({ zone }) => zone !== null)?.zone ?? null
 }

@@ -32,7 +32,7 @@ export type RelatedViews = Pick<View, 'related' | 'relatedText' | 'relatedSigned
 /** Related views of a view without paths. */
 export const NO_PATHS: RelatedViews = { related: () => null, relatedText: '-', relatedSignedText: '-' }
 
-/** Makes a view of the rows of a collection that match `filters`, with these properties; the id is always among them. */
+/** Makes a view of a collection: it shows the rows that match `filters`, and the visible properties and the id. */
 export function viewOf(
   collection: Collection,
   visible: ReadonlySet<Property>,
