@@ -71,7 +71,10 @@ function refused(cell: string): string {
 const DAY = /^\d{4}-\d\d-\d\d$/
 const MIDNIGHT = /T00:00(?::00(?:\.0+)?)?Z$/
 const DECIMAL_COMMA = /^-?\d+,\d+$/
-/** Matches numbers such as `1.234`, which is 1234 in a notation with decimal commas, and has three decimal places in others. */
+/**
+ * Matches numbers such as `1.234`: this is 1234 in a notation with decimal commas, and a number with three decimals in a notation
+ * with decimal points.
+ */
 const AMBIGUOUS = /^-?\d{1,3}(?:\.\d{3})+$/
 
 function ambiguous({ path }: CellProperty, { line }: CsvRecord): FileFault {
@@ -97,7 +100,10 @@ function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord,
 const INTEGER = /^-?(?:0|[1-9]\d*)$/
 const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Writes a number into JSON with all its digits, except in old browsers. TypeScript has no type for `rawJSON` yet. */
+/**
+ * Writes a number into JSON with all its digits. Old browsers have no `rawJSON`, so they lose digits. TypeScript has no type for
+ * it yet.
+ */
 const { rawJSON = Number } = JSON as unknown as { rawJSON?(text: string): object | number }
 
 function isJson(text: string): boolean {

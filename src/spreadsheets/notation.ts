@@ -212,7 +212,7 @@ export const PROPOSED = [...new Set(['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH'
 const PROPOSED_BY_WORDS = Object.keys(BOOLEANS)
 /** Matches the beginning of a day in numbers. Only languages whose `DAY_MARKS` are in the day are proposed for it. */
 const NUMBERED_DAY = /^\d{1,4}[./-] ?\d/
-/** Marks with which people who speak these languages write a day. */
+/** Matches the separators that speakers of a language write between day, month and year. */
 const DAY_MARKS: Readonly<Record<string, RegExp>> = {
   de: /\./,
   fr: /\//,

@@ -11,8 +11,8 @@ type TimeFormat = 'day' | 'dayAndTime' | 'time'
 export const PLAIN_NUMBER: NumberFormat = { digits: 1 }
 
 /**
- * Number of the built-in format for days with times. Built-in formats have a number instead of a text; those from 27 on are of
- * East Asian languages. ECMA-376, 18.8.30
+ * Number of the built-in format for days with times. Built-in formats have a number instead of a text; the formats from 27 on are
+ * of East Asian languages. ECMA-376, 18.8.30
  */
 const BUILT_IN_DAY_AND_TIME = 22
 const isBuiltInDay = (id: number) => (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58)

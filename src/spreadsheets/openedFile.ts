@@ -25,8 +25,8 @@ interface OpenedSheet {
 export class UnknownEncoding extends Error {}
 
 /**
- * Opens a file. `encoding`: null to find the encoding. @throws WorkbookFault, FileFault, UnknownEncoding; TypeError for bytes of
- * another encoding
+ * Opens a file. `encoding`: null to find the encoding. @throws WorkbookFault, FileFault, UnknownEncoding; TypeError for bytes
+ * that are not in the encoding
  */
 export async function openFile(bytes: Uint8Array, encoding: string | null): Promise<OpenedFile> {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
