@@ -177,7 +177,7 @@ function mapping(texts: readonly string[]) {
   }
 }
 
-/** Returns the property of `--match`. @throws CommandError if rows cannot be found by it */
+/** Returns the property of `--match`. @throws CommandError if rows cannot be found by this property */
 function matchedBy(entity: Entity, name: string): Property {
   const member = findMember(entity, name)
   const isUsable = (property: Property) => property === entity.id || (property.writable && property.kind.namesRows)

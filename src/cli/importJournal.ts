@@ -162,7 +162,7 @@ export class ImportJournal implements Disposable {
     this.add({ ended: true })
   }
 
-  /** Records that the import was undone, except for `left` rows and values. */
+  /** Records that the import was undone. `left`: number of rows and values that the undo has left as they were. */
   endUndo(left: number): void {
     this.add({ undone: left })
   }

@@ -264,7 +264,7 @@ function unmatchedLines(rows: readonly FileRow[]): string[] {
   return [`not found: ${shown.join(', ')}${rows.length > ROWS_SHOWN ? ` and ${rows.length - ROWS_SHOWN} more` : ''}`]
 }
 
-/** Writes the changes one after the other. @throws CommandError that says how many were made */
+/** Writes the changes one after the other. @throws CommandError that says how many changes were made */
 async function changeAll(file: RowsFile, changed: readonly Change[], created: number, target: Target): Promise<void> {
   target.journal?.addChanges(
     changed.map(({ at, id, differences }) => ({

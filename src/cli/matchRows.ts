@@ -25,7 +25,7 @@ export interface Difference {
   readonly after: string | null
 }
 
-/** A row of the file whose values differ from those in the table. */
+/** A row of the file whose values differ from the values in the table. */
 export interface Change {
   readonly at: string
   readonly id: string

@@ -176,7 +176,7 @@ export class RowsFile {
 
   /**
    * Returns a function that turns records into rows by the header. If the header is wrong and the file can be read again, the
-   * fault also says which options the rest of the file needs.
+   * fault also says which options the rows of the file need.
    */
   private async readerOf(table: Table, onNote: (text: string) => void): Promise<(record: CsvRecord) => RecordRow> {
     const { header } = table
@@ -254,7 +254,7 @@ export class RowsFile {
       for await (const piece of (this.path === '-' ? Bun.stdin : Bun.file(this.path)).stream()) {
         pieces.push(piece)
         sum += piece.length
-        // More bytes than the maximum show that the file is too large, so the rest is not read.
+        // More bytes than the maximum show that the file is too large, so reading stops here.
         if (sum > FILE_BYTES_MAX) break
       }
     } catch (error) {

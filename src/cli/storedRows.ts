@@ -43,7 +43,7 @@ export class RefusedRequest extends CommandError {
 }
 
 /**
- * Sends a request. `own`: headers in addition to the key. @throws RefusedRequest for a status from 400 on, except those in
+ * Sends a request. `own`: headers in addition to the API key. @throws RefusedRequest for a status from 400 on that is not in
  * `taken`
  */
 export async function ask(

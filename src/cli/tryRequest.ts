@@ -122,7 +122,8 @@ async function answerTo(router: Router, { method, path, query }: Target, rights:
 }
 
 /**
- * Returns the result as a line of JSON, with the body as the client would get it. `facts`: members before those of the result.
+ * Returns the result as a line of JSON, with the body as the client would get it. `facts`: members to print before the members of
+ * the result.
  */
 export function dataOf({ answer, rights }: Tried, facts: object): string {
   const { status, total, body } = answer

@@ -92,7 +92,7 @@ function parseClaim(text: string): [name: string, value: unknown] {
   }
 }
 
-/** Returns the members that `--json` prints before those of the answer. */
+/** Returns the members that `--json` prints before the members of the answer. */
 function factsOf({ own, reason, roles, rights }: Explanation, { ownClaims }: Outline) {
   const told = roles.map(({ name, reason, rights: outcomes }) => {
     const missing = outcomes.flatMap(({ placed, result }) =>

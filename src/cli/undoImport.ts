@@ -30,7 +30,8 @@ const REFUSALS_OF_ROWS = [403, 409, 503]
  */
 const REFUSALS = [400, 404, 405, 412]
 /**
- * Reason why a row stays. Without a version, an undo could overwrite or delete what others have written since it read the row.
+ * Reason why a row stays. Without a version, an undo could overwrite or delete what other clients have written since the undo
+ * read the row.
  */
 const WITHOUT_VERSION = 'the server, or a proxy before it, has sent no ETag, so the row stays.'
 const JSON_ACCEPTED = { Accept: 'application/json' }
@@ -179,7 +180,10 @@ interface RowDeletion {
   readonly undone: Undone
 }
 
-/** Returns the ids of rows that are still as they were created. Adds the other rows to the counts and reports of the undo. */
+/**
+ * Returns the ids of rows that are still as they were created. Counts the rows that no longer exist, and reports the rows that
+ * were changed.
+ */
 async function idsAsCreated({ collection, entity, created, undone }: RowDeletion, ids: readonly string[]): Promise<string[]> {
   const stored = new Map<string, ValueTexts>()
   for await (const { rows } of readRowsWith(collection, entity, entity.id, ids))
