@@ -27,7 +27,9 @@ export interface ApiRequest {
   readonly body?: string | undefined
   /** Version that the row must have, for the header If-Match. */
   readonly ifMatch?: string | undefined
-  /** True if sending the request twice can have another effect than sending it once, as with a write of all rows that match. */
+  /**
+   * True if sending the request twice can have a different effect than sending it once, as with a write of all rows that match.
+   */
   readonly isOnce?: boolean
   /** Time in ms that the server may take in addition to the timeout; default: 0. */
   readonly waitMs?: number
@@ -45,7 +47,7 @@ export interface Opened extends Answered {
   readonly first: Uint8Array | null
   /** Returns the next piece, or null at the end. @throws RosterError if the connection breaks, or the signal's reason */
   next(): Promise<Uint8Array | null>
-  /** Aborts the request unless it has ended. */
+  /** Aborts the request if it has not ended. */
   close(): void
 }
 
@@ -125,16 +127,16 @@ export function connect(options: RosterOptions): Connection {
 const NDJSON = 'application/x-ndjson'
 
 /**
- * Returns whether sending the request twice can have another effect than sending it once. It could create a second row, fail
- * because the first attempt has changed the version, or write other rows that match.
+ * Returns whether sending the request twice can have a different effect than sending it once. It could create a second row, fail
+ * because the first attempt has changed the version, or write rows that match only after the first attempt.
  */
 function isOnce({ method, ifMatch, isOnce: isOwn = false }: ApiRequest): boolean {
   return isOwn || method === 'POST' || ifMatch !== undefined
 }
 
 /**
- * Returns whether the request may be sent again. After a 429 or 503 nothing was done, so the request is repeated, except for a
- * list that is too costly. If the outcome is unknown, only reads and requests with an Idempotency-Key are repeated, because
+ * Returns whether the request may be sent again. After a 429 or 503 nothing was done, so the request is repeated. A list that is
+ * too costly is not repeated. If the outcome is unknown, only reads and requests with an Idempotency-Key are repeated, because
  * another client may have written the row in the meantime. `InProgress` means that an earlier attempt still runs.
  */
 function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {

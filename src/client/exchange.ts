@@ -11,7 +11,7 @@ export interface Exchange {
    * caller's signal
    */
   step<Got>(lack: string, take: () => Promise<Got>): Promise<Got>
-  /** Aborts the request unless it has ended. */
+  /** Aborts the request if it has not ended. */
   close(): void
 }
 

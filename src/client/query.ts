@@ -37,7 +37,7 @@ export type RosterChained =
 /** Operators for a property with an order. */
 export interface RosterOperators<Value> {
   readonly '='?: Value | null
-  /** Value or values that a row must not have. Rows without a value match, unless null is one of the values. */
+  /** Value or values that a row must not have. Rows without a value match if null is not one of the values. */
   readonly '!='?: Value | null | readonly (Value | null)[]
   /** Values of which a row must have one; null stands for rows without a value. */
   readonly any?: readonly (Value | null)[]

@@ -4,7 +4,10 @@ import { errorOf, RosterError, unexpected } from './error.ts'
 /** Maximum characters of a line; a server that never ends a line would fill the memory. */
 const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
 
-/** Yields the rows of a stream. @throws RosterError if it ends early: its last line says so, or the connection broke */
+/**
+ * Yields the rows of a stream. @throws RosterError if the stream ends early, with a line that says why or with a broken
+ * connection
+ */
 export async function* rowsOf<Row>(opened: Opened): AsyncGenerator<Row, void, undefined> {
   // A piece may end within a character.
   const decoder = new TextDecoder()
