@@ -58,7 +58,7 @@ export const FAULTS_MAX = 100
 
 /**
  * Returns the error for the faults of a body, at least one. A single fault decides the code. Several faults have the code
- * `ValidationFailed`, unless all are about stored rows, or about rights.
+ * `ValidationFailed`; if all are about stored rows, or all about rights, they have the code of the first fault.
  */
 export function faultsError(faults: readonly Fault[]): ApiError {
   const [first] = faults
