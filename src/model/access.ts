@@ -113,7 +113,7 @@ export interface RowConditions {
 export interface GrantedRights {
   /** Returns the access to an entity or a named view. */
   accessTo(collection: Collection): Access
-  /** Text of the rights, one per line, as `keys list` prints them. */
+  /** Text of the rights, one right per line, as `keys list` prints them. */
   readonly text: string
   /** `text`, but with the variables `{today}` and `{now}` instead of their values, so that it does not change with the time. */
   readonly signedText: string

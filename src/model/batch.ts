@@ -12,8 +12,8 @@ export interface Batch {
   /**
    * Rule by which returned rows are assigned to runs. `number`: the last column is the number of the run, from 1. `position`: the
    * rows are in the order of the runs, at most one row for each. `numbers`: the last column of every row has the same list of run
-   * numbers, and the first row belongs to the first run of the list, and so on. `id`: the first column equals the first value of
-   * the run.
+   * numbers; the first row belongs to the first run of the list, the second row to the second run. `id`: the first column equals
+   * the first value of the run.
    */
   readonly matchBy: 'number' | 'numbers' | 'position' | 'id'
   /**

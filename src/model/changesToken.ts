@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
 /** A position in the change feed: directly after the event that has these numbers. */
 export interface FeedPosition {
-  /** Number of the transaction that wrote the event. It and `number` are bigints of PostgreSQL. */
+  /** Number of the transaction that wrote the event: a bigint of PostgreSQL, like `number`. */
   readonly position: string
   readonly number: string
 }
@@ -69,7 +69,7 @@ export class SealedTokens {
   }
 
   /**
-   * Reads a token of a key that gets only sealed tokens. Returns null if the text has no form of a token. A plain token counts as
+   * Reads a token of a key that gets only sealed tokens. Returns null if the text has neither form. A plain token counts as
    * expired: otherwise the key could compose plain tokens, and find the number of the last transaction by trial.
    */
   readSealed(text: string): ChangesToken | null {

@@ -44,8 +44,8 @@ export function referringColumns(entity: Entity, entities: readonly Entity[]): R
 }
 
 /**
- * Returns the references of an entity to itself along which a property is copied: indexes of the reference, of the copy, and of
- * the source.
+ * Returns the indexes of the reference, of the copy and of the source among the properties, for each reference of an entity to
+ * itself along which a property is copied.
  */
 export function selfCopiesOf({ properties, table }: Entity) {
   const indexOf = (column: string) => properties.findIndex((property) => property.column === column)

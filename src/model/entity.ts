@@ -41,7 +41,7 @@ export interface Property {
   readonly unique: string | null
   /** Columns from which the database computes the value; empty if clients write the value, or it is copied. */
   readonly computedFrom: readonly string[]
-  /** SQL expression of a computed property; null if the values are joined by spaces. */
+  /** SQL expression of a computed property; null if the values of `computedFrom` are joined by spaces. */
   readonly computedBy: string | null
   /** Set if the property holds the id of another row. */
   readonly reference: Reference | null
@@ -154,11 +154,11 @@ export interface Filter {
   readonly operator: Operator
   /** Operand as text for PostgreSQL, an array for `[]`; null: an empty operand, "no value". */
   readonly value: string | null
-  /** Values of `[]` without duplicates; null: "no value". */
+  /** Values of `[]` without duplicates; a null in this list stands for "no value". */
   readonly anyOf?: readonly (string | null)[]
   /** View of the rows through which the chain of `[under]` leads. */
   readonly chain?: View
-  /** Alternatives of a union, made by `unionFilter`: a row matches if it matches all filters of one of them. */
+  /** Alternatives of a union, made by `unionFilter`: a row matches if it matches all filters of at least one alternative. */
   readonly either?: readonly (readonly Filter[])[]
   /**
    * For a union: true if few rows match its conditions on referred rows. Then SQL compares the references with a list of the ids

@@ -9,7 +9,7 @@ interface EntityTag {
 /** Value of `If-Match` or `If-None-Match`: tags, or any tag. */
 export type EntityTags = readonly EntityTag[] | '*'
 
-/** Preconditions of a request; null if it has none. RFC 9110, 13.1 */
+/** Preconditions of a request. A member is null if the request does not have its header. RFC 9110, 13.1 */
 export interface Conditions {
   /** Tags that must include the current tag. The comparison is strong, so that weak tags never match. */
   readonly ifMatch: EntityTags | null

@@ -197,8 +197,8 @@ function parseInteger(value: unknown, kind: Pick<Kind, 'allowed' | 'nullable'>):
 function parseIntegerFilter(text: string): string {
   if (PLAIN_INTEGER.test(text)) return text
   if (!INTEGER_FILTER.test(text)) throw new Mismatch('must be an integer: digits, after a minus sign or not')
-  // A number beyond bigint is replaced by the end of bigint's range. No stored number is as large, so comparisons have the same
-  // results.
+  // A number beyond bigint is replaced by the nearest end of bigint's range. No stored number is as large, so comparisons have
+  // the same results.
   const number = BigInt(text)
   if (number > BIGINT_MAX) return String(BIGINT_MAX)
   return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)

@@ -29,8 +29,8 @@ function hasRange({ property, operator, either }: Filter): boolean {
 }
 
 /**
- * Returns column and id of a row that all matching rows refer to; for a union, one for each alternative. Null: there is no such
- * row.
+ * Returns column and id of a row that all matching rows refer to; for a union, of such a row for each alternative. Null: there is
+ * no such row.
  */
 export function parentRowOf(filters: readonly Filter[]): string | null {
   for (const { property, operator, value, either } of filters) {

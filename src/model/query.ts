@@ -87,7 +87,9 @@ export function otherEntities(filters: readonly Filter[], properties: readonly P
   return [...found]
 }
 
-/** Returns whether a filter matches rows without a value. If so, a filter by a path also matches rows without the reference. */
+/**
+ * Returns whether a filter matches rows without a value. If so, a filter by a path also matches rows whose reference is empty.
+ */
 export function matchesNone({ operator, value, anyOf }: Filter): boolean {
   if (anyOf) return anyOf.includes(null)
   return value === null ? operator.sides?.equal === true : operator.sides?.none === true

@@ -14,8 +14,8 @@ const CYCLE_START = CYCLE_FIRST_DAY * DAY
 /** 2500-01-01. Later instants are moved back by whole cycles. */
 const CYCLE_END = CYCLE_START + CYCLE
 /**
- * Instant before which days are those of UTC: time zones were introduced later. Otherwise the first period of the year 1 could
- * begin in the year 0, which clients cannot write.
+ * Instant before which days are those of UTC. Time zones were introduced later, and in local time the first day of the year 1
+ * could begin in the year 0, which clients cannot write.
  */
 const ZONES_FROM = '1800-01-01T00:00:00Z'
 /** 10000-01-01. From this day on, days are those of UTC again. */
@@ -121,7 +121,7 @@ export class Zone {
     return offsets[firstAfter(from, instant - cycleOf(instant) * CYCLE) - 1] as number
   }
 
-  /** Adds the changes of the offset after a moment and before `end`. */
+  /** Adds the changes of the offset between `after` and `end`. */
   private addChanges(after: Temporal.ZonedDateTime, end: number) {
     for (let next = after.getTimeZoneTransition('next'); next !== null; next = next.getTimeZoneTransition('next')) {
       const from = next.epochMilliseconds / 1_000 - EPOCH
