@@ -38,8 +38,8 @@ function keyOf(header: string): string {
 }
 
 /**
- * Parses texts such as `Personalnummer=EmployeeNumber`. `Remarks=` leaves out a column, and `*=` leaves out all columns without a
- * text. A number names a column by its position. @throws Error that says what is allowed
+ * Parses texts such as `Personalnummer=EmployeeNumber`. `Remarks=` leaves out a column, and `*=` leaves out all columns that the
+ * texts do not name. A number names a column by its position. @throws Error that says what is allowed
  */
 export function parseMapping(texts: readonly string[]): HeaderMapping {
   const mapping = new Map<string, string | null>()

@@ -1,10 +1,11 @@
-// Deletes the rows that an import has created, many per request, but never a row that others have changed. Runs in browsers, too.
+// Deletes the rows that an import has created, many per request, but never a row that other clients have changed. Runs in
+// browsers, too.
 
 /** Maximum rows of one request: up to this number, a request counts as one against the rate limits. */
 const PART_ROWS = 100
 /** Maximum versions in `If-Match`. */
 const VERSIONS_MAX = 20
-/** Maximum attempts for rows that others write at the same time. */
+/** Maximum attempts for rows that other clients write at the same time. */
 const TRIES_MAX = 5
 /** Version that no row has: the server refuses a request with it, and says the version of a row in the refusal. */
 const NO_VERSION = '"none"'

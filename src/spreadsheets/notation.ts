@@ -208,7 +208,7 @@ function readClock(text: string): string | null {
  * Languages that messages propose: first one for each common notation, then all languages with known words for true and false.
  */
 export const PROPOSED = [...new Set(['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)])]
-/** Languages proposed for words. English comes first, because its words are read in all languages. */
+/** Languages proposed for values in words. English comes first, because English words are read in all languages. */
 const PROPOSED_BY_WORDS = Object.keys(BOOLEANS)
 /** Matches the beginning of a day in numbers. Only languages whose `DAY_MARKS` are in the day are proposed for it. */
 const NUMBERED_DAY = /^\d{1,4}[./-] ?\d/
@@ -223,8 +223,8 @@ const DAY_MARKS: Readonly<Record<string, RegExp>> = {
 
 /**
  * Proposes languages for columns of days that are not in the form of the API. Returns the languages that read all these columns,
- * with the first column. If there are none, returns the languages that read one of the columns, with this column. `column`: null
- * if no language is needed, or none is known.
+ * and the first column. If there are none, returns the languages that read one of the columns, and this column. `column`: null if
+ * no language is needed, or none is known.
  */
 export function proposeForColumns<Column extends { readonly cells: readonly string[] }>(
   columns: readonly Column[],

@@ -66,7 +66,7 @@ function plainText(number: number): string {
 }
 
 const DAY_MS = 86_400_000
-/** Day 0 of the two calendars of spreadsheets, in ms since 1970. */
+/** Day 0 of the calendars of 1900 and of 1904, in ms since 1970. */
 const EPOCH_MS = Date.UTC(1899, 11, 30)
 const EPOCH_1904_MS = Date.UTC(1904, 0, 1)
 /**

@@ -145,7 +145,7 @@ function sheetsOf(xml: string, relations: readonly Relation[]): { sheets: SheetP
   return { sheets, is1904 }
 }
 
-/** Returns the texts that cells share, without the readings of East Asian characters. */
+/** Returns the texts that cells share, without the phonetic readings of East Asian characters. */
 function textsOf(xml: string | null): string[] {
   const texts: string[] = []
   if (xml === null) return texts
