@@ -145,8 +145,9 @@ function earlierImports({ journals }: ImportPlace): ImportSummary[] {
 }
 
 /**
- * Checks the whole file before any row is sent: a file with a fault, or with rows that the table has, creates nothing. A dry run
- * returns the faults instead, and lets the server check the rows without faults. @throws CommandError
+ * Checks the whole file before any row is sent. Throws if the file has a fault, or rows that the table has already, so that
+ * nothing is created. A dry run returns the faults instead, and lets the server check the rows without faults. @throws
+ * CommandError
  */
 async function checkFile(
   file: RowsFile,

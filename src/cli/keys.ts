@@ -1,4 +1,5 @@
-// `roster keys`: creates, changes, lists, revokes, rotates and tries API keys. It shows a key once; the database gets its hash.
+// `roster keys`: creates, changes, lists, revokes, rotates and tries API keys. It shows a key once; the database stores only the
+// hash of the key.
 import { Command, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import { BOOTSTRAP_NAME } from '../admit/keyring.ts'

@@ -25,8 +25,9 @@ export interface RecordRow {
 type CellFaults = Omit<RowFault, 'at'>[]
 
 /**
- * Returns a function that turns a record into a row. `header`: names of properties in upper or lower case, their words, or names
- * that the mapping knows. `unnamed`: indexes of columns that have values but no name. @throws FileFault for a wrong header
+ * Returns a function that turns a record into a row. `header`: names of properties in upper or lower case, words of `/explore`
+ * for properties, or names that the mapping knows. `unnamed`: indexes of columns that have values but no name. @throws FileFault
+ * for a wrong header
  */
 export function recordReader(
   entity: Entity,
