@@ -39,7 +39,7 @@ export class RosterError extends Error {
   }
 }
 
-/** Returns the error of a response, also of one that a proxy wrote. */
+/** Returns the error of a response, also of a response that a proxy wrote. */
 export function errorOf(answer: Answered, text: string): RosterError {
   const { status, headers } = answer
   const body = readError(text)

@@ -192,7 +192,7 @@ function filtersOf(name: string, test: unknown): string[] {
       throw new TypeError(`the filter ${name} has an operator "${operator}"; there are ${known}`)
     }
     const values: unknown[] = Array.isArray(operand) && (operator === 'any' || operator === '!=') ? operand : [operand]
-    // Without this filter, the server would return more rows, not fewer.
+    // An empty list is refused: if the filter were left out, the server would return more rows, not fewer.
     if (values.length === 0 && operator === 'any')
       throw new TypeError(`the filter ${name} has no value in any: leave it out for all rows`)
     if (!sign.startsWith('[')) return values.flatMap((value) => parameters(name, operator, value))
@@ -213,7 +213,7 @@ function textOf(name: string, value: unknown): string {
   if (value === null) return ''
   if (value instanceof Date) return secondsText(name, value)
   if (value !== undefined && typeof value !== 'object') return String(value)
-  // Without this filter, the server would return more rows, not fewer.
+  // Such a value is refused: if the filter were left out, the server would return more rows, not fewer.
   const remedy = 'leave it out for all rows, or compare with null for those without a value'
   throw new TypeError(`the filter ${name} is ${value === undefined ? 'undefined' : 'an object'}: ${remedy}`)
 }

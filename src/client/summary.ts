@@ -93,7 +93,8 @@ export async function summaryOf<Group>(
 }
 
 /**
- * Returns the rows or groups of a page, and their number on all pages. @throws RosterError if the response lacks one of the two
+ * Returns the rows or groups of a page, and their number on all pages. @throws RosterError if the response lacks the rows or the
+ * number
  */
 export function rowsAndTotal<Row>(answer: Answer, what: string): [rows: Row[], total: number] {
   const total = answer.headers.get('X-Total-Count')
