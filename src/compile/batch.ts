@@ -1,5 +1,6 @@
 // Batches: one statement that executes several runs of the same text, with arrays as values. Also the settings of a write's
-// transaction: the API key, which triggers copy into change events (D77), and the lock timeout of a batch.
+// transaction: the id of the API key, which triggers of the database copy into change events (D77), and the lock timeout of a
+// batch.
 import { BATCH_LOCK_MS_MAX, type Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 
@@ -25,8 +26,8 @@ export interface BatchInput {
  * order.
  */
 export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Batch {
-  // Operands must not be texts: a parameter takes the collation of the column that it is compared with, but a column of the runs
-  // does not.
+  // Text operands may only be compared for equality: a parameter takes the collation of the column that it is compared with, but
+  // a column of the runs does not.
   const inner = replaceParams(query, columnOf(operands))
   const params = operands.map(() => param(null))
   const { from } = batchInput(operands, params)
@@ -60,8 +61,8 @@ export function batchInput(operands: readonly Operand[], params: readonly Param[
 }
 
 /**
- * Returns a function that replaces an operand's parameter by the column of `b` that has the operand's values. It keeps other
- * parameters.
+ * Returns a function that replaces an operand's parameter by the column of `b` that has the operand's values. A parameter without
+ * an operand stays as it is.
  */
 export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
   return (param) => {

@@ -6,7 +6,8 @@ import type { View } from '../model/view.ts'
 import { printedText } from './parts.ts'
 
 /**
- * Columns of `compileChanges` and `compileHistory`: the state of the feed, then an event. Without an event its columns are null.
+ * Columns of `compileChanges` and `compileHistory`: the state of the feed, then an event. If there is no event, the columns of
+ * the event are null.
  */
 export const CHANGE_COLUMNS = [
   'run',
@@ -78,7 +79,7 @@ export function compileChanges(
   const limit = param(String(countMax))
   const isLater = isAfter(after)
   const andNotBeyond = last === null ? sql`` : sql` and (position, number) <= ${positionOf(last)}`
-  // Scans the index once for each entity, so that a search for events of a rare entity does not read the events of all others.
+  // Scans the index once for each entity, so that a search for events of a rare entity does not read the events of all entities.
   const piece = (view: View) =>
     sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andNotBeyond}${andShown(view)} order by position, number limit ${limit}::int)`
   return linesOf(
@@ -158,17 +159,17 @@ export function compileNewest(entities: readonly Entity[]): Statement {
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
-/** A view that hides properties. `after`: the position after which events that the view shows are searched for. */
+/** A view that hides properties. `after`: position after which the search for visible events begins. */
 export interface Watch {
   readonly view: View
   readonly after: FeedPosition
 }
 
 /**
- * Compiles a search among the next `countMax` events after the position of each watch. The statement returns the last of these
- * events that the view shows. But if more than `countMax` events follow, it returns the first event after these, whether the view
- * shows it or not. Columns: the index of the watch from 0, position and number. The text of the statement does not depend on the
- * watches.
+ * Compiles a search, for each watch, among the next `countMax` events after its position. The statement returns the last of these
+ * events that the view shows. If more than `countMax` events follow, it instead returns the event after the first `countMax`,
+ * even if the view does not show it. Columns: the index of the watch from 0, position and number. The text of the statement does
+ * not depend on the watches.
  */
 export function compileNewestShown(watches: readonly Watch[], countMax: number): Statement {
   const array = (value: (watch: Watch) => string) => param(arrayText(watches.map(value)))
@@ -194,7 +195,7 @@ export function compileNewestShown(watches: readonly Watch[], countMax: number):
 
 /**
  * Compiles a read of rows of several entities by their ids. Columns: the index of the entity in `wanted`, then the entity's
- * properties, then nulls if another entity has more properties.
+ * properties. Rows of entities with fewer properties end with nulls, so that all rows have the same length.
  */
 export function compileRows(wanted: readonly (readonly [Entity, ids: readonly string[]])[]): Statement {
   const width = Math.max(...wanted.map(([{ properties }]) => properties.length))

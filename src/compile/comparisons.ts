@@ -66,8 +66,8 @@ export function compileComparison(entity: Entity, id: string, guard: Guard, chan
 
 /**
  * Compiles a comparison of new rows with a guard. The statement returns the first `countMax` rows that the guard does not admit:
- * the number of the row, from 1, and whether each condition holds. `properties`: all that the conditions name. `values`: a
- * PostgreSQL array for each of these properties.
+ * the number of the row, from 1, and whether each condition holds. `properties`: the properties that the conditions name.
+ * `values`: a PostgreSQL array for each of these properties.
  */
 export function compileRowComparisons(
   properties: readonly Property[],
@@ -109,8 +109,8 @@ function allTrue(conditions: readonly Sql[]): Sql {
  * with the columns of the entity.
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
-  // If a filter depends on other rows, it is unknown whether the row matched when it was stored: former values of other rows are
-  // not stored. So the row must still have all the visible values that it had.
+  // If a filter depends on rows to which the row refers, it is unknown whether the row matched when it was stored: the values
+  // which those rows had then are not stored. So the row must still have all its visible values of that time.
   const unchanged = filters.some(isOfOtherRows) ? shown : []
   const properties = [...new Set([entity.id, ...filters.flatMap(ownProperties), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))

@@ -111,7 +111,7 @@ function insertOne({ insert, values, returning, referenced, valueConditions }: I
     ${returning}`
 }
 
-/** Inserts a row for each run, unless a row that it refers to is missing. Ids are assigned in the order of the runs. */
+/** Inserts a row for each run if the rows that it refers to exist. Ids are assigned in the order of the runs. */
 function insertMany(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced, keyColumns } = parts
   const value = columnOf(operands)

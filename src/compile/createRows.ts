@@ -22,7 +22,7 @@ const SERIALIZED_LOCK = 59
 /**
  * Compiles a bulk create. `values`: a PostgreSQL array for each property of `writableOf`. The statement returns the rows in the
  * order of the body. It returns no rows if the guard does not admit a row, a referenced row is missing, a unique value is taken,
- * or the key of `claim` is known or in use. The stored answer is an array of rows.
+ * or the Idempotency-Key of `claim` is known or in use. The stored answer is an array of rows.
  */
 export function compileCreateRows(
   entity: Entity,
@@ -64,11 +64,11 @@ function insertAll(
   const { insert, values, returning, referenced, valueConditions } = insertParts(entity, changed, operands, guard)
   const value = columnOf(operands)
   const { from } = batchInput(operands, arrays)
-  // Without the lock, two bulk creates with the same unique values in different orders would deadlock. PostgreSQL would undo one
-  // of them, and its retry could deadlock again. D65
+  // Without the lock of "Serialized", two bulk creates with the same unique values in different orders would deadlock. PostgreSQL
+  // would undo one of them, and its retry could deadlock again. D65
   const isSerialized = hasUnique(changed)
   const hasLock = isSerialized ? sql`(select "Is" from "Serialized")` : sql`true`
-  // A repeated request whose key is known or in use does not wait for the lock.
+  // A repeated request whose Idempotency-Key is known or in use does not wait for the lock.
   const isAllowed = isClaimed ? sql`case when ${IS_FIRST} then ${hasLock} else false end` : hasLock
   // Conditions that all rows must meet: the guard admits the row, the rows that it refers to exist, and its unique values are
   // free. `is true` is needed because `bool_and` skips nulls.

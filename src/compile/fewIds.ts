@@ -1,5 +1,5 @@
-// Finds out whether the references in the alternatives of a union lead to few rows. Then it is fast to compare each id of these
-// rows.
+// Finds out whether the references in a union, that is, in filters that are joined by `or`, lead to few rows. If so, it is fast
+// to compare references with the id of each of these rows.
 import type { Entity } from '../model/entity.ts'
 import { equality } from '../model/operators.ts'
 import { type Filter, isOfOtherRows, matchesNone, withoutUnions } from '../model/query.ts'
@@ -14,8 +14,8 @@ const IDS_MAX = 1_000
 const textOfShape = shapeCache<string>(200)
 
 /**
- * Returns the unions for which it is worthwhile to count ids: an index serves each alternative, and the ids to which references
- * lead are quickly counted.
+ * Returns the unions for which it is worthwhile to count the ids of referred rows: an index serves each alternative, and the
+ * count is quick.
  */
 export function unionsOfIds(filters: readonly Filter[]): Filter[] {
   return filters.filter((filter) => {
@@ -24,9 +24,7 @@ export function unionsOfIds(filters: readonly Filter[]): Filter[] {
   })
 }
 
-/**
- * Returns whether an index finds the rows that match all filters: by a unique value, a reference, a path or a chain.
- */
+/** Returns whether an index finds the rows that match all filters: by the id, a unique value, a reference, a path or a chain. */
 function isOfFewRows(filters: readonly Filter[]): boolean {
   return filters.some((filter) => {
     const { property, operator, value, anyOf, either } = filter
@@ -38,16 +36,14 @@ function isOfFewRows(filters: readonly Filter[]): boolean {
   })
 }
 
-/**
- * Returns whether an index finds the ids that a filter by a path compares with its reference. True for filters without a path.
- */
+/** Returns whether an index finds the rows at the end of a filter's path. True for filters without a path. */
 function isCounted({ property, operator }: Filter): boolean {
   let end = property
   while (end.related) end = end.related.property
   return property.related === null || (operator.folded === null && (end.indexed || end.unique !== null))
 }
 
-/** Compiles a question for each union: whether its references lead to few rows. */
+/** Compiles a statement that returns a boolean for each union: whether its references lead to few rows. */
 export function compileFewIds({ table }: Entity, unions: readonly Filter[]): Statement {
   const asked = unions.map((union) => withoutUnions([union]).filter((one) => isOfOtherRows(one) && !matchesNone(one)))
   const values = valuesOf(asked.flat())

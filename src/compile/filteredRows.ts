@@ -12,14 +12,14 @@ import { matching, rowsOf } from './matching.ts'
 import { shapeOf, valuesOf, writtenNames } from './parts.ts'
 import { hasVersion } from './update.ts'
 
-/** Maximum rows of one write by filters. It limits the time of the write, and the memory that its answer takes. */
+/** Maximum number of rows of one write by filters. It limits the time of the write, and the memory that its answer takes. */
 export const FILTERED_ROWS_MAX = 1_000
 
 /** A write of all rows that match filters. */
 export interface FilteredWrite {
-  /** Filters of the request and of the key's view, as in the query of a list. */
+  /** Filters of the request and of the API key's view. */
   readonly filters: readonly Filter[]
-  /** Maximum rows to write. If more rows match, nothing is written. */
+  /** Maximum number of rows to write. If more rows match, nothing is written. */
   readonly rowsMax: number
   /** PostgreSQL array of versions, one of which each row must have; null: rows may have any version. */
   readonly versions: string | null
@@ -34,7 +34,7 @@ export interface FilteredWrite {
 export interface FilteredState {
   /** False if the Idempotency-Key is known or in use. */
   readonly isFirst: boolean
-  /** Number of rows that matched when the statement began. More than `FILTERED_ROWS_MAX + 1` rows are not counted. */
+  /** Number of rows that matched when the statement began. Counting stops at `FILTERED_ROWS_MAX + 1`. */
   readonly found: number
   /** Number of found rows that still matched when they were locked. */
   readonly locked: number
@@ -87,7 +87,10 @@ export function filteredParams({ filters, versions, claim, isDry }: FilteredWrit
   }
 }
 
-/** Returns the parameters in the order of their values: `own`, filters, maximum, versions, claim, guard, and the API key. */
+/**
+ * Returns the parameters in the order of their values: `own` (new values of an update), filters, maximum, versions, claim, guard,
+ * and the API key.
+ */
 export function orderedParams(own: readonly Param[], parts: FilteredParams, guard: GuardParts): Param[] {
   const { conditions, rowsMax, versions, claim, key } = parts
   const operands = conditions.flatMap((condition) => condition.operands)
@@ -121,13 +124,17 @@ export interface FilteredParts {
   readonly isDry: boolean
   /** Clause that locks the rows, such as `for update`. */
   readonly lock: Sql
-  /** Parts of the `with` clause that come after "Found" and before "Locked": they take other locks. */
+  /**
+   * Parts of the `with` clause between "Found" and "Locked": they lock rows that the write depends on, such as referenced rows.
+   */
   readonly before: readonly Sql[]
-  /** Conditions that are always true, and that take other locks before the rows are locked. */
+  /**
+   * Conditions that are always true. To evaluate them, PostgreSQL takes the locks of `before`, before it locks the rows to write.
+   */
   readonly first: readonly Sql[]
   /** Part "Refused" of the `with` clause, with one column "I": ids of the rows of "Locked" that a check refuses. */
   readonly refused: Sql
-  /** Condition that not too many other rows copy values from the rows of "Locked". */
+  /** Condition that not too many rows copy values from the rows of "Locked". */
   readonly hasFewCopies: Sql
   /**
    * Returns a statement that writes the rows of "Locked" if `condition` holds, and returns these rows. In a dry run the statement
@@ -140,7 +147,7 @@ export interface FilteredParts {
 
 /**
  * Compiles a write by filters.
- * - "Found" has the rows that match in the statement's snapshot, at most one more than may be written.
+ * - "Found" has the rows that match in the statement's snapshot, at most `FILTERED_ROWS_MAX + 1`.
  * - "Locked" has the rows of "Found" that also match in their newest version: PostgreSQL checks the conditions again after it has
  *   waited for the lock of a row. If a row of "Found" is missing in "Locked", it was changed meanwhile. Then nothing is written,
  *   and the caller sends the statement again. So all written rows matched at one moment, and each matches when it is written.
@@ -186,7 +193,7 @@ function mayLock({ params: { rowsMax } }: FilteredParts): Sql {
   return sql`(select count(*) between 1 and ${rowsMax}::bigint and bool_and("Is") from "Found")`
 }
 
-/** Joins conditions by a `case`: `others` are evaluated only if `condition` holds. Otherwise they take no locks. */
+/** Joins conditions by a `case`, so that `others`, which take locks, are evaluated only if `condition` holds. */
 export function onlyIf(condition: Sql, others: readonly Sql[]): Sql {
   return others.length === 0 ? condition : sql`case when ${condition} then ${join(others, sql` and `)} else false end`
 }

@@ -1,6 +1,6 @@
 // Guards of writes: what the row must match before and after, which rows it may refer to, and whether the answer may show it.
-// This process decides conditions by equality, and the statement decides the others (D90). So most keys with few rights use the
-// same statements as a key with all rights.
+// This process decides conditions by equality. If they hold, the statement leaves them out (D90). So most keys with few rights
+// use the same statements as a key with all rights.
 import type { Guard } from '../model/access.ts'
 import { selfCopiesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
@@ -22,8 +22,8 @@ interface Checked {
   /** Guard that the statement has to check if the new values match all of `decided`. Null: there is nothing to check. */
   readonly ifMatched: Guard | null
   /**
-   * Guard that the statement has to check if the new values do not match all of `decided`, or lack some of them. Null: there is
-   * nothing to check.
+   * Guard that the statement has to check if a new value does not match `decided`, or if the write does not set it. Null: there
+   * is nothing to check.
    */
   readonly otherwise: Guard | null
 }
@@ -39,8 +39,8 @@ export function checkedGuard(entity: Entity, guard: Guard | null, rows: readonly
 }
 
 /**
- * Returns the guard without the pairs that a write of one row is sure to fail, such as those of a right that admits other new
- * values. In most cases one pair is left. If the write fails all pairs, they all stay, and the statement refuses the write.
+ * Returns the guard without the pairs that a write of one row is sure to fail, because they require a value which the write does
+ * not set. In most cases one pair is left. If the write fails all pairs, all of them stay, and the statement refuses the write.
  */
 function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments[]): Guard {
   const [values] = rows
@@ -57,10 +57,12 @@ function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments
   return made
 }
 
-/** Number of reduced guards that are kept at least for one guard. The cache has two generations of this size. */
+/**
+ * Number of reduced guards in one generation of a guard's cache. The cache has two generations, so it keeps at least this many.
+ */
 const PARTS_MAX = 64
 
-/** Reduced guards of a guard, by the indexes of the pairs that are left: equal indexes give the same object. */
+/** Caches the reduced guards of each guard, by the indexes of the pairs that are left. Equal indexes give the same object. */
 const partsOf = memoize((_: Guard) => new LruCache<Guard>(2 * PARTS_MAX, () => 1))
 
 /** Returns a test for rows that a write has returned: whether the answer may show the row to a key with this view. */
@@ -74,7 +76,8 @@ export const readableTest = memoize(({ whole, filters }: View): ((row: Row) => b
 
 /** Returns whether this process can tell from a written row if the answer may show it, without asking PostgreSQL. */
 function decidesReadable(entity: Entity, filters: readonly Filter[]): boolean {
-  // PostgreSQL updates copies within the row itself after the statement has returned the row, so this process does not know them.
+  // If a row refers to itself, PostgreSQL updates its copied values only after the statement has returned the row. So this
+  // process does not know them.
   const copies = selfCopiesOf(entity).map(({ copy }) => entity.properties[copy])
   return filters.every((filter) => isDecided(entity, filter) && !copies.includes(filter.property))
 }
@@ -180,7 +183,7 @@ export function shapeOfGuard({ pairs, references, readable }: Omit<Guard, 'shape
   return `${conditions}|${referred}|${readable ? shapeOf(readable) : '-'}`
 }
 
-/** Returns what a guard adds to a statement's key in a cache; '' without a guard. */
+/** Returns what a guard adds to the cache key of a statement; '' without a guard. */
 export function guardShape(guard: Guard | null): string {
   return guard === null ? '' : ` guard ${guard.shape}`
 }
@@ -193,7 +196,7 @@ function restrictedReferences({ references }: Guard, changed: readonly Property[
   })
 }
 
-/** Returns the columns of a stored row as values. `prefix`: the name of the row and a point, or nothing. */
+/** Returns a function that gives a property's column in a stored row. `prefix`: the name of the row and a dot, or nothing. */
 export function storedValue(prefix: Sql): ValueOf {
   return ({ column }) => sql`${prefix}${name(column)}`
 }
@@ -248,7 +251,8 @@ export function readableColumn(entity: Entity, { readable }: GuardParts, prefix:
 }
 
 /**
- * Returns the table that a reference names, or a query of its rows that match the conditions. `alias`: another name for the rows.
+ * Returns the table that a reference names, or a query of its rows that match the conditions. `alias`: name for the rows; null:
+ * the name of the table.
  */
 export function referredRows(table: string, conditions: readonly Condition[], alias: Sql | null = null): Sql {
   if (conditions.length === 0) return alias === null ? name(table) : sql`${name(table)} as ${alias}`
@@ -276,8 +280,8 @@ function anyOf(alternatives: readonly Sql[][]): Sql[] {
 }
 
 /**
- * Returns the values of a written row as they will be stored: PostgreSQL updates copies within the row itself only after the
- * statement has returned the row.
+ * Returns the values of a written row as they will be stored. If the row refers to itself, PostgreSQL updates its copied values
+ * only after the statement has returned the row.
  */
 function returnedValue(entity: Entity, prefix: Sql): ValueOf {
   const stored = storedValue(prefix)

@@ -4,15 +4,15 @@ import type { Entity } from '../model/entity.ts'
 import { integer, join, type Param, param, type Sql, sql, toStatement, word } from '../model/sql.ts'
 import { printedText, writtenNames } from './parts.ts'
 
-/** Condition that a write under an Idempotency-Key is the first: no other write has used the key, or is using it now. */
+/** Condition that a write is the first under its Idempotency-Key: no other write has used the key, or is using it now. */
 export const IS_FIRST = sql`(select "Is" from "First")`
 
 /** Form of a stored answer: the written row, an array of the written rows, or nothing for a deletion. */
 type StoredAnswer = 'row' | 'rows' | 'nothing'
 
 /**
- * Wraps a write, so that it is done once under its key. The statement returns what `effect` returns, or no row if the key is
- * known or in use. If two statements both find the key unused, the primary key of the table of keys undoes the second statement.
+ * Wraps a write, so that it is done once under its Idempotency-Key. The statement returns what `effect` returns, or no row if the
+ * key is known or in use. If two statements both find the key unused, the primary key of `idempotency_key` undoes the second one.
  */
 export function underClaim(entity: Entity, [key, request]: ClaimParams, effect: Sql, answer: StoredAnswer): Sql {
   return sql`
@@ -49,15 +49,18 @@ export function underClaimInOrder(entity: Entity, [key, request]: ClaimParams, p
 }
 
 /**
- * Returns the answer to store for a row: its columns as PostgreSQL prints them, the transaction, `others`, and the fingerprint of
- * the entity.
+ * Returns the answer to store for a row: its columns as PostgreSQL prints them, the transaction, `others` (further values), and
+ * the fingerprint of the entity.
  */
 export function answerOf(entity: Entity, others: readonly Sql[] = []): Sql {
   const texts = entity.properties.map(({ kind }, index) => printedText(sql`"C${integer(index + 1)}"`, kind))
   return sql`array[${join([...texts, sql`pg_current_xact_id()::text`, ...others, word(propertiesFingerprint(entity))], sql`, `)}]`
 }
 
-/** Compiles the check that a key is unknown and not in use. In a `case`, so that no lock is taken for a known key. */
+/**
+ * Compiles the check that an Idempotency-Key is unknown and not in use. The `case` keeps the check from taking a lock if the key
+ * is known.
+ */
 export function isFirst(key: Sql): Sql {
   const known = sql`(select true from idempotency_key where id = ${key})`
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
@@ -68,7 +71,7 @@ export function propertiesFingerprint({ properties }: Entity): string {
   return `p${Bun.hash.crc32(properties.map(({ column, kind }) => `${column} ${kind.name}`).join())}`
 }
 
-/** Key and request of a claim, in the order of their values in `writeStatement`. */
+/** Parameters for the key and the request of a claim, in the order of their values in `writeStatement`. */
 export type ClaimParams = readonly [key: Param, request: Param]
 
 export function claimParams(): ClaimParams {
@@ -76,15 +79,15 @@ export function claimParams(): ClaimParams {
 }
 
 /**
- * Compiles a search for a key. The statement returns `t` if the key was used for the same request, else `f`, then the stored
- * answer as JSON. It returns no row if the key is unknown.
+ * Compiles a search for an Idempotency-Key. The statement returns `t` if the key was used for the same request, else `f`, then
+ * the stored answer as JSON. It returns no row if the key is unknown.
  */
 export function compileFindStored({ key, request }: IdempotencyClaim): BatchableStatement {
   const columns = sql`request = ${param(request)}::uuid, to_json(answer)::text`
   return toStatement(sql`select ${columns} from idempotency_key where id = ${param(key)}::uuid`)
 }
 
-/** Compiles a question: `t` if a key is unknown and not in use, else `f`. */
+/** Compiles a statement that returns `t` if an Idempotency-Key is unknown and not in use, else `f`. */
 export function compileIsFree({ key }: IdempotencyClaim): BatchableStatement {
   return toStatement(sql`select ${isFirst(sql`${param(key)}::uuid`)}`)
 }

@@ -13,16 +13,18 @@ import { nearestRows } from './seek.ts'
 
 const compiledShape = shapeCache<Compiled>(2_000)
 /**
- * A separate cache, because statements of cursors are longer, and each combination of nulls in a cursor has its own statement.
+ * Separate cache for pages by cursor: their statements are longer, and each combination of nulls in a cursor has its own
+ * statement.
  */
 const cursorShape = shapeCache<Compiled>(500)
 
-// Names of computed columns have a capital letter, because properties may have any other name, such as `count` or `n`.
+// Names of computed columns have a capital letter. Columns of properties have none, but may have any name, such as `count` or
+// `n`.
 
 /** Parameters of a list, by their use. */
 interface ListOperands {
   readonly filters: readonly Param[]
-  /** Values in conditions on other rows, through which the paths of chosen properties lead. */
+  /** Values in conditions on the rows through which the paths of chosen properties lead. */
   readonly paths: readonly Param[]
   /** Number of rows to skip, or the position of a cursor. Empty for page 1. */
   readonly place: readonly Param[]
@@ -30,8 +32,8 @@ interface ListOperands {
 
 /**
  * Compiles a page of a list. Columns: those of the entity, those of chosen related properties, and last the total, in each row.
- * If page 1 is empty, the statement returns no row. If a later page is empty, it returns one row with the total and a null id. If
- * rows follow a page by cursor, the page has one more row at its far end.
+ * If page 1 is empty, the statement returns no row. If a later page is empty, it returns one row with the total and a null id. A
+ * page by cursor has one more row, at the end away from the cursor, if the list goes on there.
  */
 export function compileList(entity: Entity, query: ListQuery): BatchableStatement {
   const { filters, sorts, page, pageSize, seek } = query
@@ -58,7 +60,10 @@ function relatedOf({ choice }: ListQuery): readonly Property[] {
   return choice?.related ?? []
 }
 
-/** Returns the batch form of a quick list: the first page of the children of one row. Null for other lists. */
+/**
+ * Returns the batch form of a quick list: the first page of the children of one row. Returns null if the list is not quick, or if
+ * its filters or columns cannot be part of a batch.
+ */
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
   if (relatedOf(query).length > 0 || filters.some((filter) => filter.either || isOfOtherRows(filter))) return null

@@ -6,7 +6,8 @@ import { batchInput, columnOf, type Operand } from './batch.ts'
 import { bindFilters, conditionsOf, storedValue } from './guard.ts'
 
 /**
- * Selects the first `countMax` rows of the view that have one of the values: the number of the value, from 1, and the row's id.
+ * Compiles a search for the first `countMax` rows of the view that have one of the values. The statement returns the number of
+ * the value, from 1, and the row's id.
  */
 export function compileMatchedRows(
   { whole: { table }, filters }: View,

@@ -19,7 +19,7 @@ export interface Matching {
 
 /**
  * Compiles the source of a statement, and a condition for each filter. `operands`: parameters for `valuesOf(filters)`, in that
- * order. `alias`: another name for the table.
+ * order. `alias`: name for the rows; null: the name of the table.
  */
 export function matching(
   entity: Entity,
@@ -74,7 +74,8 @@ export function compileFilter(filter: Filter, operands: readonly Param[], row: R
 
 /**
  * Compiles a union. For an `or` over a subquery PostgreSQL reads the whole table. With arrays of ids it can combine index scans
- * of all alternatives. But a long array takes long to compare if PostgreSQL chooses another index.
+ * of all alternatives. But if PostgreSQL then compares each row with a long array, the statement is slow. So arrays require
+ * `hasFewIds`.
  */
 function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Param[], row: RowSql): Sql {
   const own = { ...row, hasIdArrays: row.hasIdArrays || hasFewIds === true }
@@ -89,8 +90,8 @@ function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Par
 /**
  * Compiles a filter on a property of the row that a reference names. A row has no such value if its reference is null, or if the
  * key may not read the referred row. So a filter that matches rows without a value becomes a condition that the reference names
- * no row with another value. With `exists` PostgreSQL can join the tables, even if a list of ids would be too long for its
- * memory. For a single row, PostgreSQL looks up one referred row.
+ * no row whose value fails the filter. With `exists` PostgreSQL can join the tables, even if a list of ids would be too long for
+ * its memory. If the statement reads a single row, PostgreSQL looks up one referred row.
  */
 function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)
@@ -107,26 +108,30 @@ export function referredIds(filter: Filter, operands: readonly Param[]): Sql {
   return related === null ? chainedIds(filter, operands) : idsBehind(filter, false, related, operands)
 }
 
-/** Selects the ids of referred rows that match the rest of a path. `isNegated`: the ids of rows that do not match. */
+/**
+ * Selects the ids of referred rows that match a filter by the rest of a path. `isNegated`: the ids of rows that do not match it.
+ */
 function idsBehind(filter: Filter, isNegated: boolean, { view, property }: RelatedPath, operands: readonly Param[]): Sql {
   const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)
   const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
-  // If a list of values includes "no value", the condition is null for a row with another value. A plain `not` would be null,
-  // too.
+  // If a list of values includes "no value", the condition is null for a row whose value is not in the list. A plain `not` would
+  // be null, too.
   const matched = isNegated ? sql`(${condition}) is not true` : condition
   return sql`select ${rows.table}.id as "I" from ${rowsOf({ ...rows, conditions: [matched, ...others] })}`
 }
 
 /**
- * Returns the filter that matches exactly the rows which this filter does not match. PostgreSQL may use an index for it. Null:
- * there is no such filter.
+ * Returns the filter that matches exactly the rows which this filter does not match. PostgreSQL may use an index for it. Returns
+ * null if there is no such filter.
  */
 function complementOf(filter: Filter): Filter | null {
   if (filter.anyOf) return null
   return { ...filter, operator: filter.operator === equality ? inequality : equality }
 }
 
-/** Selects the id of a row and of all rows whose references lead to it. Each id comes once, since references may form a loop. */
+/**
+ * Selects the id of a row and of all rows whose references lead to it. Each id is selected once, so a loop of references ends.
+ */
 function chainedIds({ property, chain }: Filter, [operand, ...others]: readonly Param[]): Sql {
   if (!chain) throw new Error(`a chain of ${property.name} without its rows`)
   const { table, from, conditions } = matching(chain.whole, chain.filters, others)
@@ -137,7 +142,7 @@ function chainedIds({ property, chain }: Filter, [operand, ...others]: readonly 
 
 /**
  * Folds a text only once for each row, because folding costs a hundred times as much as a comparison. `offset 0` keeps the
- * planner from copying the expression into each condition. The text is folded only in rows that match the other conditions.
+ * planner from copying the expression into each condition. A row that fails the conditions without folding is not folded.
  */
 function foldedOnce(column: Sql, text: Sql): Sql {
   return sql` cross join lateral (select ${foldSql(column)} as ${text} offset 0) as ${text}`
@@ -152,9 +157,9 @@ export interface ReusedRows extends Matching {
 }
 
 /**
- * Like `matching`, but folds texts and follows chains only once, because the matching rows are materialized in "Found". Otherwise
- * PostgreSQL might find the page by comparing each row, in the page's order, with each row of a chain: it cannot know how short
- * the chain is.
+ * Like `matching`, but if a filter folds texts or follows a chain, the matching rows are materialized in "Found", so that this is
+ * done only once. Otherwise PostgreSQL might find the page by comparing each row, in the page's order, with each row of a chain:
+ * it cannot know how short the chain is.
  */
 export function reusedRows(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): ReusedRows {
   const matched = matching(entity, filters, operands)

@@ -16,7 +16,7 @@ export function paramsOf(operands: readonly Operand[]): Param[] {
   return operands.map((operand) => operand.param)
 }
 
-/** Selects the columns of all properties, in the order that the JSON writers expect. `table`: name in front of each column. */
+/** Selects the columns of all properties, in the order that the JSON writers expect. `table`: name that qualifies the columns. */
 export function columns(entity: Entity, table?: Sql): Sql {
   const prefix = table ? sql`${table}.` : sql``
   return commaList(entity.properties.map((property) => sql`${prefix}${name(property.column)}`))
@@ -40,7 +40,7 @@ const PRINTED: Readonly<Record<KindName, (value: Sql) => Sql>> = {
   text: cast,
   oneOf: cast,
   uuid: cast,
-  // A cast gives `true`, and PostgreSQL prints `t`.
+  // PostgreSQL prints a boolean as `t`, but casts it to the text `true`.
   boolean: (value) => sql`left(${value}::text, 1)`,
   integer: cast,
   decimal: cast,
@@ -54,8 +54,8 @@ export function where(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` where ${join(conditions, sql` and `)}`
 }
 
-// Nulls come last ascending and first descending, which is PostgreSQL's default, and the collation is that of the column. So the
-// index on (column, id) has the order of each single property, forwards and backwards.
+// Nulls come last ascending and first descending, which is PostgreSQL's default, and the collation is that of the column. So an
+// index on (column, id) serves the order by a single property, forwards and backwards.
 export function orderBy(keys: readonly Sort[]): Sql {
   return commaList(
     keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))),
@@ -67,8 +67,8 @@ export function hasUnique(changed: readonly Property[]): boolean {
 }
 
 /**
- * Returns conditions that no other row than `own` has one of the unique values. For concurrent writes only the constraint can
- * tell.
+ * Returns conditions that no row has one of the unique values. `own`: id of a row that may have them; null for new rows. The
+ * conditions do not see values of concurrent writes, which only the constraint refuses.
  */
 export function uniqueConditions(
   entity: Entity,
@@ -93,8 +93,8 @@ export interface Compiled {
 const compiledShape = shapeCache<Compiled>(2_000)
 
 /**
- * Compiles a write, or returns it from the cache. Writes of unique values have no batch form. A batch does not tell which run was
- * refused, and two updates in it could write the same value, since they do not see each other. D65
+ * Compiles a write, or returns it from the cache. Writes of unique values have no batch form: a batch does not tell which run was
+ * refused. And two updates in a batch could write the same value, since they do not see each other. D65
  */
 export function compiledWrite(verb: string, { table }: Entity, changed: readonly Property[], make: () => Compiled): Compiled {
   let shape = `${verb} ${table}`
@@ -102,7 +102,7 @@ export function compiledWrite(verb: string, { table }: Entity, changed: readonly
   return compiledShape(shape, () => (hasUnique(changed) ? { ...make(), batch: null } : make()))
 }
 
-/** Returns a write with its values: `own`, the values of its claim, those of its guard, and last the id of the API key. */
+/** Returns a write with its values: `own`, then the values of its claim and of its guard, and last the id of the API key. */
 export function writeStatement(
   { text, batch }: Compiled,
   own: readonly (string | null)[],
@@ -151,8 +151,8 @@ export function shapeOf(filters: readonly Filter[], sorts: readonly Sort[] = [],
 }
 
 /**
- * Returns what a property adds to the key that `shapeOf` returns. For a related property this includes the conditions on the rows
- * through which its path leads.
+ * Returns what a property adds to the cache key that `shapeOf` returns. For a related property this includes the conditions on
+ * the rows through which its path leads.
  */
 export function shapeOfProperty({ column, related }: Property): string {
   if (related === null) return column
@@ -173,7 +173,7 @@ export function valuesOf(filters: readonly Filter[]): string[] {
   })
 }
 
-/** Returns the values in the conditions on the rows through which the paths of properties lead. */
+/** Returns the values of the filters on rows through which the paths of these properties lead. */
 export function valuesOfPaths(properties: readonly Property[]): string[] {
   return properties.flatMap(({ related }) =>
     related === null ? [] : [...valuesOf(related.view.filters), ...valuesOfPaths([related.property])],

@@ -28,7 +28,7 @@ export function offsetValues({ all: { from, offsets } }: Zone): [changes: string
   return [arrayText(from.slice(1).map(instantText)), arrayText(offsets.map((seconds) => `${seconds} s`))]
 }
 
-/** Compiles the value by which rows are grouped. `operands`: used only if the key has a zone. */
+/** Compiles the value by which rows are grouped. `operands`: used only if the group key has a time zone. */
 export function compileKey({ property: { kind }, period, zone }: GroupKey, value: Sql, operands: OffsetOperands): Sql {
   if (period === null) return value
   if (zone !== null) return compileZoned(period, value, operands)
@@ -40,8 +40,8 @@ function compileInstant(period: Period, value: Sql): Sql {
 }
 
 function compileDate(period: Period, value: Sql): Sql {
-  // Dates reach further than timestamps, so later dates are moved by multiples of 400 years. Each span of 400 years has the
-  // same number of days, and whole weeks and months.
+  // Dates reach further than timestamps, so later dates are moved by multiples of 400 years. All spans of 400 years have the same
+  // number of days, and begin on the same day of the week.
   const moved = sql`(${value} - date '2000-01-01') / 146097 * 146097`
   const far = sql`date_trunc(${word(period)}, (${value} - ${moved})::timestamp)::date + ${moved}`
   const near = notBeforeFirst(sql`date_trunc(${word(period)}, ${value}::timestamp)::date`, value, FIRST_DATE, period)

@@ -6,10 +6,10 @@ import { type GuardParts, referredRows } from './guard.ts'
 
 /** A row that a written row refers to. If it is missing, nothing is written. */
 export interface ReferencedRow {
-  /** The table, or a query of the rows in the table that the write may refer to. */
+  /** The table, or a query of those rows of the table that the write may refer to. */
   readonly table: Sql
   readonly id: Param
-  /** Value to copy from the row. If the reference has no copy, this is any value that is not null. */
+  /** Value to copy from the row. If the reference copies nothing, this is a constant that is not null. */
   readonly copied: Sql
   /** Alias of the row, or of its copied value. */
   readonly alias: Sql
@@ -35,7 +35,7 @@ export function referencedRows(
 
 /**
  * Returns the columns that a write sets, with their values. A reference also sets its copied value, because the foreign key
- * compares both. `copiedFrom`: returns the copied value of a row.
+ * compares the id and the copied value. `copiedFrom`: returns the value to copy from a referenced row.
  */
 export function assignments(
   changed: readonly Property[],

@@ -20,8 +20,8 @@ import { type GuardParts, guardParts, referredRows } from './guard.ts'
 /**
  * Compiles a search for the causes of a refused write of one row. The statement returns a row for each cause: the column of a
  * reference that names no row, the constraint of a taken unique value or of a broken rule, or `id` if the row does not exist. A
- * row that the `guard` does not let the write refer to counts as missing. `id`: null for a new row. If no cause is possible, null
- * is returned instead of a statement.
+ * row that the `guard` does not let the write refer to counts as missing. `id`: null for a new row. Returns null if no cause is
+ * possible.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments, guard: Guard | null): Statement | null {
   const own = id === null ? null : param(id)
@@ -37,7 +37,7 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 /**
  * Compiles a search for the causes of refused new rows. The statement returns the first `countMax` causes: the number of the row,
  * from 1, and the column of the reference or the constraint of the unique value. `properties`: references and unique properties.
- * `values`: a PostgreSQL array for each of these. If no cause is possible, null is returned instead of a statement.
+ * `values`: a PostgreSQL array for each of these. Returns null if no cause is possible.
  */
 export function compileRowRefusals(
   entity: Entity,
@@ -54,8 +54,8 @@ export function compileRowRefusals(
 }
 
 /**
- * Selects the causes for refusing values of one property: the reference names no row, or another row than `own` has the unique
- * value. The values are rows `b`.
+ * Selects the causes for refusing values of one property: the reference names no row, or a row has the unique value. `own`: id of
+ * a row that may have the value; null for new rows. The values are rows `b`.
  */
 function causesOf(entity: Entity, property: Property, values: string, own: Param | null, guard: GuardParts): Sql[] {
   const { column, kind, reference, unique } = property
@@ -75,7 +75,10 @@ function unionOf(selects: readonly Sql[]): Sql {
   return join(selects, sql` union all `)
 }
 
-/** Selects the rule if the row would break it. Skips a rule whose two values are in the body: the parser has compared them. */
+/**
+ * Selects the constraint of a rule if the row would break it. If the body has both values of the rule, the parser has compared
+ * them; if it has none, the write cannot break the rule. So the array is empty for these rules.
+ */
 function broken({ table }: Entity, { later, earlier, constraint }: Rule, id: Param, changes: Assignments): Sql[] {
   if (changes.has(later) === changes.has(earlier)) return []
   const side = (property: Property) =>

@@ -29,16 +29,17 @@ function lookUp({ reference, view, property }: RelatedPath, table: Sql, depth: n
 }
 
 /**
- * A joined table: the rows that a reference names. `from`: the joined table that has the reference; null for the rows themselves.
+ * A joined table: the rows that a reference names. `from`: the joined table that has the reference; null: the entity's table has
+ * it.
  */
 interface Join {
-  /** Names of all references that lead from the rows to this table. */
+  /** Names of all references that lead from the entity's rows to this table. */
   readonly key: string
   readonly path: RelatedPath
   readonly from: Join | null
 }
 
-/** Joins from the rows of an entity to the rows of other tables, to which paths lead. */
+/** Joins of an entity's rows with the rows to which the paths of properties lead. */
 export class RelatedJoins {
   private readonly joins: Join[] = []
 
@@ -68,7 +69,7 @@ export class RelatedJoins {
     return join(joins, sql``)
   }
 
-  /** Returns the column of a property: a column of the rows themselves, or of a joined table. */
+  /** Returns the column of a property, in the entity's rows or in a joined table. */
   columnOf(property: Property): Sql {
     let from: Join | null = null
     let last = property

@@ -14,9 +14,9 @@ const compiledShape = shapeCache<string>(200)
 /**
  * Compiles the deletion of one row. The statement returns the deleted row and the transaction. It returns no row if the guard
  * does not admit the deletion, a row of `referring` refers to the row, or the row's version is not one of `versions`. The
- * statement first locks the row, and then looks for references with a newer snapshot than its own: a new reference needs a lock
- * on the row, and can have been committed while the statement waited. `referring` must be the same for all rows of an entity,
- * because it is not part of the cache's key.
+ * statement first locks the row. Then it looks for references, with a newer snapshot than its own: another transaction may have
+ * committed a reference while the statement waited for the lock. `referring` must be the same for all rows of an entity, because
+ * it is not part of the cache key.
  */
 export function compileRemove(entity: Entity, plan: WritePlan, referring: readonly ReferringColumn[]): BatchableStatement {
   const { id, versions, claim, guard } = plan
@@ -95,7 +95,7 @@ function isReferredTo(entity: Entity, referring: readonly ReferringColumn[]): Sq
 }
 
 /**
- * Selects the rows that refer to the row. Compares with a range of this one id: for an equality, PostgreSQL might read the whole
+ * Selects the rows that refer to the row, by a range of this one id. With an equality instead, PostgreSQL might read the whole
  * table if most rows refer to a few ids.
  */
 function referringRows(entity: Entity, { table, column }: ReferringColumn): Sql {

@@ -18,9 +18,9 @@ import { columns, shapeCache } from './parts.ts'
 const compiledShape = shapeCache<string>(500)
 
 /**
- * Compiles the deletion of all rows that match, unless a row that is not deleted refers to one of them. References are looked up
- * after the rows are locked, with a snapshot of that time. `referring` must be the same for all rows of an entity. A stored
- * answer has only the ids: values of people must not outlive their deletion.
+ * Compiles the deletion of all rows that match. If a remaining row refers to one of them, none is deleted. References are looked
+ * up after the rows are locked, with a snapshot of that time. `referring` must be the same for all rows of an entity. A stored
+ * answer has only the ids, because personal data must not outlive its deletion.
  */
 export function compileRemoveFiltered(
   entity: Entity,
@@ -56,7 +56,7 @@ function refusedRows(entity: Entity, referring: readonly ReferringColumn[], isRe
   const exists = referring.map(({ table, column }) => {
     // References from rows that are deleted by the same statement do not count.
     const isOther = table === entity.table ? sql` and referring.id <> all ($1)` : sql``
-    // The range keeps PostgreSQL from reading the whole table if most rows have one of a few ids.
+    // A range instead of an equality keeps PostgreSQL from reading the whole table if most rows refer to a few ids.
     const isReferring = sql`referring.${name(column)} between own.id and own.id${isOther}`
     return sql`exists (select from ${name(table)} as referring where ${isReferring})`
   })

@@ -76,8 +76,8 @@ export function compileColumnTypes({ table }: Entity): Statement {
 export const CITUS_CATALOG = toStatement(sql`select to_regclass('pg_catalog.pg_dist_partition')::text`)
 
 /**
- * Compiles a question that returns a row if Citus manages a table, distributed or as a whole. It fails in a database without
- * Citus.
+ * Compiles a statement that returns a row if Citus manages a table, distributed or as a whole. The statement fails in a database
+ * without Citus.
  */
 export function compileIsOfCitus({ table }: Entity): Statement {
   return toStatement(sql`select from pg_dist_partition where logicalrelid = ${param(`"${table}"`)}::text::regclass`)

@@ -21,7 +21,7 @@ export function compileOnly({ entity, filters }: RowsAsked): BatchableStatement 
   return compile('only', [{ entity, filters }], ([rows]) => sql`select ${columns(entity)} from ${rows as Sql} limit 2`)
 }
 
-/** Compiles a read of one row. It has a boolean for each question: whether any row matches. */
+/** Compiles a statement that returns one row, with a boolean for each of `asked`: whether any row matches. */
 export function compileSome(asked: readonly RowsAsked[]): BatchableStatement {
   return compile('some', asked, (each) => sql`select ${commaList(each.map((rows) => sql`exists (select from ${rows})`))}`)
 }

@@ -16,7 +16,7 @@ interface SeekRange {
  * Selects the rows nearest to a position on one side: a page, and one more row if more rows follow. `operands`: one for each
  * value of the position that is not null. Each branch of the union is a range: rows that equal the position in the first keys,
  * and come after it in the next key. A list that is sorted by one property reads only ranges of an index. A list that is sorted
- * by several properties costs as much as a list that is filtered by the first of them.
+ * by several properties also reads all rows that equal the position in the first property.
  */
 export function nearestRows(
   entity: Entity,
@@ -35,7 +35,7 @@ export function nearestRows(
   return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
 }
 
-/** A part of the position: a sort key, and the value of the position's row; null if that row has no value. */
+/** A part of the position: a sort key, and its value in the row at the position; null if that row has no value. */
 interface PositionPart {
   readonly key: Sort
   readonly column: Sql
@@ -67,7 +67,7 @@ function rangesAfter(parts: readonly PositionPart[]): SeekRange[] {
 /**
  * Returns the ranges for the last property and the id: rows after the property's value, and rows with the same value after the
  * id. One comparison of pairs selects both: for `a = $1 and id > $2` the planner may choose the index of ids, and read all of it
- * to find a few rows. If the id is sorted in the other direction, the rows with the same value are a separate range.
+ * to find a few rows. If property and id are sorted in opposite directions, the rows with the same value are a separate range.
  */
 function rangesAfterPair(last: PositionPart, id: PositionPart): SeekRange[] {
   const isDescending = id.key.descending

@@ -37,7 +37,7 @@ export function compileSummary(entity: Entity, query: SummaryQuery, page: { offs
   return { text, values }
 }
 
-/** Returns the matching rows, joined to the rows of other tables to which paths lead. */
+/** Returns the matching rows, joined to the rows to which the paths of keys and figures lead. */
 function joinedRows(matched: Matching, joins: RelatedJoins, operands: readonly Param[]): Sql {
   return sql`(select ${matched.table}.* from ${rowsOf(matched)}) as "T"${joins.compile(operands)}`
 }

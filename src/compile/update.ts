@@ -33,15 +33,15 @@ import {
 } from './parts.ts'
 import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
-/** Maximum copies of values that an update may change within the deadline of an ordinary statement. */
+/** Maximum number of rows in one column whose copied values an update may change within the deadline of an ordinary statement. */
 export const COPIES_MAX = 1_000
 
 /**
  * Compiles an update of one row that sets at least one property. The statement returns the row and the transaction. It returns no
  * row if the guard does not admit the update, a referenced row is missing, a unique value is taken, a rule would be broken, or
  * the row has none of the plan's versions. `copying`: columns that copy from this row; the update is refused if more than
- * `COPIES_MAX` rows of a column copy from it. Empty or null: there is no such maximum. Only with null the statement has a batch
- * form, which must not be used for a rename.
+ * `COPIES_MAX` rows of a column copy from it. Empty or null: there is no such maximum. For a rename `copying` must not be null:
+ * only with null the statement has a batch form.
  */
 export function compileUpdate(
   entity: Entity,
@@ -100,8 +100,8 @@ interface UpdateParts {
 }
 
 /**
- * Updates one row. The statement that checks the row also locks it, so that no other write comes between. Rows that the row
- * refers to are locked first, because a rename also locks a referenced row before the rows that refer to it. `isAllowed`:
+ * Updates one row. One statement checks, locks and updates the row, so that no write comes between. To avoid deadlocks, rows that
+ * the row refers to are locked first, because a rename also locks a referenced row before the rows that refer to it. `isAllowed`:
  * condition of the write; if it is false, no referenced row is locked.
  */
 function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {
@@ -140,7 +140,7 @@ function lockedIf(isAllowed: Sql, locks: readonly Sql[]): Sql {
 
 /**
  * Updates a row for each run; no two runs have the same id. A row that fails a condition is not changed. To avoid deadlocks, all
- * referenced rows are locked before the updated ones, and both in the order of their ids, which is the order of a rename.
+ * referenced rows are locked before the updated rows, and the updated rows in the order of their ids, as in a rename.
  */
 function updateMany(parts: UpdateParts, keyId: Param): Batch {
   const { entity, changed, operands, id, versions, guard } = parts

@@ -101,7 +101,8 @@ function partsOf(update: Update, copying: readonly ReferringColumn[] | null): Om
 }
 
 /**
- * Condition that a referenced row exists. Except in a dry run, the row is locked, so that it stays until the end of the write.
+ * Condition that a reference is null, or that the row which it names exists. The row is locked, so that it stays until the end of
+ * the write; a dry run locks nothing.
  */
 function isThere({ table, id }: ReferencedRow, isDry: boolean): Sql {
   const lock = isDry ? sql`` : sql` for key share`

@@ -1,4 +1,5 @@
-// Creates or changes several rows by the value of one property: one statement that writes all of them or none. D115
+// Creates or changes several rows, which are matched by the value of one property: one statement that writes all of them or none.
+// D115
 import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Property } from '../model/entity.ts'
@@ -64,7 +65,7 @@ export interface UpsertValues {
   readonly updated: readonly string[]
   /** All values of the matched property: those of new rows, and those of stored rows. */
   readonly matched: string
-  /** Ids of the rows of the view that had one of these values when the body was divided into new and stored rows. */
+  /** Ids of the view's rows that had one of the values of `matched` when the body was divided into new and stored rows. */
   readonly known: string
 }
 
@@ -73,7 +74,8 @@ const textOfShape = shapeCache<string>(500)
 /**
  * Compiles an upsert. The statement returns the rows in the order of the body, each with its transaction, its index and its
  * outcome. It returns no rows if a row has changed since the body was divided into new and stored rows, a guard does not admit a
- * row, a referenced row is missing, a unique value is taken, a rule would be broken, or the key of `claim` is known or in use.
+ * row, a referenced row is missing, a unique value is taken, a rule would be broken, or the Idempotency-Key of `claim` is known
+ * or in use.
  */
 export function compileUpsert(
   shape: UpsertShape,
@@ -141,7 +143,7 @@ function nameOf(shape: UpsertShape, claim: IdempotencyClaim | null): string {
   return `${claim ? 'claim ' : ''}${entity.table} ${matched.column}${view}${creates}${hasUpdates ? updates + guardShape(ofUpdate) : ''}`
 }
 
-/** Operands of the new rows, and the guard of the right that creates them. */
+/** Operands of the new rows, and the guard of the right to create them. */
 class Creates {
   readonly changed: readonly Property[]
   readonly own: readonly Operand[]
@@ -204,13 +206,13 @@ function upsert(
 }
 
 /**
- * Condition that no further row has got one of the values since the body was divided into new and stored rows. Upserts and bulk
- * creates of a table that take the lock of "Serialized" run one after the other. The function `found_now` sees what the earlier
- * ones have committed, which the snapshot of the statement does not. So two requests with the same new value create one row, even
- * if the property is not unique.
+ * Condition that no row has got one of the values of `matched` since the body was divided into new and stored rows. Upserts and
+ * bulk creates of a table that take the lock of "Serialized" run one after the other. The function `found_now` sees what earlier
+ * upserts and bulk creates have committed, which the snapshot of the statement does not. So two requests with the same new value
+ * create one row, even if the property is not unique.
  * - In the snapshot: each row of the view that has one of the values is in `known`.
- * - After the snapshot: no row at all has got or lost one of the values. There can be many rows outside of the view, so only
- *   their number and a checksum of their ids are compared.
+ * - After the snapshot: no row of the table has got or lost one of the values. Rows outside of the view can be many, so only the
+ *   number of rows and a checksum of their ids are compared.
  */
 function isStillNew({ entity, matched }: UpsertShape, { matched: values, known, shown }: Fresh): Sql {
   const type = typeName(matched.kind.columnType.replace(/\(.*?\)/, ''))
@@ -249,7 +251,8 @@ function inserted(shape: UpsertShape, creates: Creates): Sql {
   const { entity, hasUpdates, changed } = shape
   const { insert, values } = insertParts(entity, creates.changed, creates.own, creates.guard)
   const returning = sql`returning ${columns(entity)}, xmin::text${readableColumn(entity, creates.guard, sql``)}`
-  // Rows are updated first, so that PostgreSQL renames the copies of a new row before it checks the row's reference.
+  // Rows are updated first. If a new row refers to a renamed row, PostgreSQL then renames the copy in the new row before it
+  // checks the reference.
   const after = hasUpdates && changed.length > 0 ? sql` and (select count(*) from "Updated") is not null` : sql``
   return sql`"Inserted" (${shownNames(shape, hasReadable(creates.guard))}) as (
     ${insert}
@@ -280,7 +283,7 @@ function areAllRight({ hasCreates, hasUpdates, copying }: UpsertShape): Sql {
   )
 }
 
-/** Condition that at most `COPIES_MAX` rows copy from the renamed rows in this column. */
+/** Condition that at most `COPIES_MAX` rows of this column copy from the renamed rows. */
 function hasFewCopies({ table, column }: ReferringColumn): Sql {
   const max = integer(COPIES_MAX + 1)
   const ofRow = sql`select from ${name(table)} as copying where copying.${name(column)} = b."V1" limit ${max}`

@@ -34,10 +34,11 @@ export interface UpsertShape {
   /** True if the body sets all properties of `changed` in each stored row. */
   readonly isUniform: boolean
   /**
-   * Changed properties that the key may not read. They are written even if no value differs, since the key must not learn this.
+   * Changed properties that the key may not read. They are written even if their values stay the same: otherwise the outcome
+   * `unchanged` would reveal to the key that they do.
    */
   readonly hidden: readonly Property[]
-  /** Changed properties that other rows copy. */
+  /** Changed properties that referring rows copy. */
   readonly renaming: readonly Property[]
   /**
    * Columns that copy from the rows; the upsert changes at most `COPIES_MAX` rows of each. Null: it may change any number of
@@ -48,7 +49,7 @@ export interface UpsertShape {
   readonly ofUpdate: Guard | null
 }
 
-/** Operands of the stored rows, and the guard of the rights that update them. */
+/** Operands of the stored rows, and the guard of the rights to update them. */
 export class Updates {
   readonly id: Operand
   readonly matched: Operand
@@ -71,7 +72,7 @@ export class Updates {
   }
 }
 
-/** Condition of every lock and write: the statement is allowed to begin. */
+/** Condition of every lock and write: the Idempotency-Key is unused, and the new rows are still new. */
 export const IS_BEGUN = sql`(select "Is" from "Begun")`
 /** Condition of every write: all rows of the body may be written. */
 export const IS_RIGHT = sql`(select "Is" from "All")`
@@ -146,7 +147,8 @@ export function changesOf(shape: UpsertShape, updates: Updates): Sql {
 }
 
 /**
- * Returns a function for the condition that a row gets the changed property with this index; null: every row gets all of them.
+ * Returns a function that takes the index of a changed property, and gives the condition that a row sets this property; null:
+ * every row sets it.
  */
 function givenOf({ isUniform }: UpsertShape, { mask }: Updates): (at: number) => Sql | null {
   return (at) => (isUniform ? null : sql`substr(${mask.param}, ${integer(at + 1)}, 1) = '1'`)
@@ -192,8 +194,8 @@ export function unchangedOutcomes({ entity }: UpsertShape, { id, index, operands
 }
 
 /**
- * Returns names for the columns of a written row and its transaction. `isShown`: also for the column of whether the key may read
- * it.
+ * Returns names for the columns of a written row and its transaction. `isShown`: adds the name of the column that tells whether
+ * the key may read the row.
  */
 export function shownNames({ entity }: UpsertShape, isShown: boolean): Sql {
   return sql`${writtenNames(entity)}, "Version"${isShown ? sql`, "Readable"` : sql``}`
