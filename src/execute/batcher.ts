@@ -13,7 +13,7 @@ export interface Execution {
    * Time by `performance.now()` after which the statement is not sent. Its client gets a 503, which says that nothing was done.
    */
   readonly untilMs: number
-  /** True if the statement may wait for a row lock; then nothing else is pipelined after it. */
+  /** True if the statement may wait for a row lock; then no statement is pipelined after it. */
   readonly mayWaitForLock: boolean
   /** Progress of a write; null: the statement changes nothing. */
   readonly progress: WriteProgress | null
@@ -32,7 +32,7 @@ export class WriteProgress {
   isUnknown = false
   /** Progress of the batch that has the write at the moment; null: no batch has it. */
   private batch: WriteProgress | null = null
-  /** True while the write waits in this process; PostgreSQL has nothing of it yet. */
+  /** True while the write waits in this process, and PostgreSQL has no query of it. */
   waitsInProcess = false
   private query: DriverQuery | null = null
   private pool: object | null = null
@@ -102,23 +102,25 @@ interface Queue {
 
 const BATCHES = { read: seriesOf('batches', 'read'), write: seriesOf('batches', 'write') }
 const BATCHED = { read: seriesOf('batched', 'read'), write: seriesOf('batched', 'write') }
-/** Maximum concurrent batches of one text: the second one works while the answer to the first one travels. */
+/** Maximum number of concurrent batches of one text: PostgreSQL can execute the second while the answer to the first travels. */
 const RUNNING_MAX = 2
 
 /**
- * Sends statements together that wait at the same time. Statements of one text are sent as one batch, and equal reads as one
- * read. The writes of a batch are of one API key. Each statement is sent after it was requested, so a read sees every earlier
- * write. No statement waits for later ones: a batch has the statements that arrived in one turn of the event loop, or while two
- * other batches of the text ran.
+ * Sends statements together that wait at the same time: statements of one text as one batch, and equal reads as one read. The
+ * writes of a batch are of one API key. Each statement is sent after it was requested, so a read sees every earlier write. A
+ * batch has the statements that arrived in one turn of the event loop, or while two earlier batches of the text ran.
  *
- * `ListReads` shares equal lists by a map of its own. A common class would have only this map, because the rest differs: a list
- * is sent when one of its API keys may use a connection, and each client of a list has a deadline of its own.
+ * `ListReads` also shares equal reads, by a separate map. A common class would have only this map: a list is sent when one of its
+ * API keys may use a connection, and each client of a list has a separate deadline.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
   /** Queues that are sent at the end of this turn of the event loop. */
   private due = new Set<Queue>()
-  /** Maximum runs of the next batch. It is halved after a slow batch, in which the first run has to wait for the last. */
+  /**
+   * Maximum number of runs of the next batch. It is halved after a slow batch, because the first run of a batch waits for the
+   * last.
+   */
   private readonly runsMax = new WeakMap<Batch, number>()
 
   /** `runningMsMax`: time in ms after which a running batch no longer delays the next one. */
@@ -180,7 +182,8 @@ export class Batcher {
       return
     }
     const startMs = performance.now()
-    // The first run has waited longest. Runs that are late are not sent: each ends with its own error.
+    // The first run has waited longest: if it is in time, all runs are. A late run is run by itself, which ends it with an error
+    // and sends nothing.
     if (untilMs <= startMs) {
       const inTime = runs.filter((run) => run.untilMs > startMs)
       this.runEachAlone(runs.filter((run) => run.untilMs <= startMs))
@@ -226,15 +229,13 @@ export class Batcher {
     for (const run of runs) this.runAlone(run).then(run.resolve, run.reject)
   }
 
-  /**
-   * Runs one statement by itself. A single write waits for row locks, on which a batch soon gives up. Reads meet no row locks.
-   */
+  /** Runs one statement by itself. A single write waits for row locks, while a batch soon gives up. Reads meet no row locks. */
   private runAlone({ statement, progress, untilMs }: Omit<Run, 'resolve' | 'reject'>): Promise<Row[]> {
     return this.run({ statement, untilMs, mayWaitForLock: progress !== null, progress })
   }
 }
 
-/** Returns the same key for statements that can be sent as one: runs with the same values for `shared`, or equal statements. */
+/** Returns the same key for statements that can be sent as one: runs whose shared values are the same, or equal statements. */
 function keyOf({ text, values, batch }: BatchableStatement): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
   const { shared = 0 } = batch

@@ -8,7 +8,10 @@ import { withDeadline } from '../os/time.ts'
 import { CONNECT_SECONDS_MAX } from './limits.ts'
 import { classify } from './outcomes.ts'
 
-/** Options of all clients: they reopen a lost connection at once, any number of times, and read no types from the database. */
+/**
+ * Options of all connections: the driver reopens a lost connection at once, any number of times, and reads no types from the
+ * database.
+ */
 const CONNECTING = {
   fetch_types: false,
   connect_timeout: CONNECT_SECONDS_MAX,
@@ -25,8 +28,8 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
 }
 
 /**
- * Returns a client of PostgreSQL for one host of the address. With several hosts, the driver would hide why each of them fails,
- * and would try to connect for ever, without a pause. Parameters of the address that users may not set are left out.
+ * Returns a client of PostgreSQL for one host of the address. If the driver got several hosts, it would hide why each of them
+ * fails, and would try to connect for ever, without a pause. Parameters of the address that users may not set are left out.
  */
 export function connectTo(url: string, { connection, hostIndex = 0, ...clientOptions }: ConnectOptions): postgres.Sql {
   const { address, hosts, options, authoritiesFile, connection: settings } = readDatabaseUrl(url)
@@ -60,7 +63,7 @@ const IDLE_SECONDS_MAX = 10
  * database does not answer in time
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  // As a text, since the driver leaves out the number 0.
+  // The timeout is a text, because the driver leaves out the number 0.
   const connection = { statement_timeout: '0' }
   const sql = await openFirst(url, { idle_timeout: IDLE_SECONDS_MAX, connection })
   try {
@@ -79,7 +82,7 @@ const lastHosts = new Map<string, number>()
  */
 export async function openFirst(url: string, clientOptions: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
-  // A fifth longer than the driver's own timeout, whose error says more.
+  // A fifth longer than the timeout of the driver, so that the driver's error comes first: it says more.
   const msMax = 1_200 * Math.max(FIRST_SECONDS_MAX, Number(options.connect_timeout ?? 0))
   const first = lastHosts.get(url) ?? 0
   let noConnection: unknown = null

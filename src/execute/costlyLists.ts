@@ -6,7 +6,10 @@ import { FairSemaphore } from './fairSemaphore.ts'
 import { LIST_COSTLY_MS_MIN, STATEMENT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/** Maximum costly lists that run at the same time: of all API keys, and of one key. Fast lists have the other connections. */
+/**
+ * Maximum number of costly lists that run at the same time: of all API keys, and of one key. They leave connections to fast
+ * lists.
+ */
 const AT_ONCE_MAX = 2
 const AT_ONCE_PER_KEY_MAX = 1
 /** Time in ms for which all lists of a kind count as costly after one of them took long. */
@@ -41,7 +44,7 @@ export class CostlyLists {
     return this.semaphore.waitingOf(keyId)
   }
 
-  /** Runs a list whose clients wait until `untilMs`. @throws ApiError 503 if the list would probably end later */
+  /** Runs a list whose clients wait until `untilMs`. @throws ApiError 503 if the list would probably not end in time */
   async run<Result>(untilMs: number, read: () => Promise<Result>): Promise<Result> {
     const startMs = performance.now()
     if (untilMs - startMs < Math.min(2 * this.lastMs, STATEMENT_MS_MAX)) throw busyWithCostlyLists()
@@ -58,7 +61,7 @@ export class CostlyLists {
   }
 }
 
-/** Returns the error 503 of a list that waited too long for other costly lists. */
+/** Returns the error 503 of a costly list that waited too long for earlier ones. */
 export function busyWithCostlyLists(): ApiError {
   const message =
     'Lists for which the database reads or sorts whole tables, as for [begins], [contains], sorts by several properties and summaries, are read one at a time for each key, and others came first. Send them one after the other; retry after the seconds in Retry-After.'

@@ -40,8 +40,8 @@ export interface DatabaseOptions extends PoolOptions {
   /** Maximum time of a statement in ms, including the wait for a connection. Default: `QUERY_MS_MAX`. */
   queryMsMax?: number
   /**
-   * Called when the server gave up writes that PostgreSQL may still execute. `connections`: the application name that their
-   * connections share. No write is sent over these connections once `closed` has resolved.
+   * Called when the server gave up writes that PostgreSQL may still execute. `connections`: application name of the connections
+   * of these writes. No write is sent over these connections once `closed` has resolved.
    */
   onOutcomeUnknown?(connections: string, closed: Promise<void>): void
   /**
@@ -93,7 +93,7 @@ export class Database {
 
   /**
    * Runs a read by itself, never in a batch, sent before `untilMs` or not at all. `onSent` gets a function that returns the
-   * process id of the backend that runs the read, or null while there is none.
+   * process id of the backend that runs the read; null: no backend runs it.
    */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const listener = { onDispatch: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
@@ -101,7 +101,8 @@ export class Database {
   }
 
   /**
-   * Runs a statement that writes. Sends it again only if that cannot write twice. @throws ApiError 500, 503; ConstraintViolation
+   * Runs a statement that writes. Sends it again only if the write cannot be done twice. @throws ApiError 500, 503;
+   * ConstraintViolation
    */
   async write(statement: BatchableStatement): Promise<Row[]> {
     const { keyId = '' } = statement
@@ -140,13 +141,14 @@ export class Database {
    * Answers each statement by its deadline, whether it runs by itself or in a batch. @throws ApiError 503 at once if too many are
    * in flight
    *
-   * A list has three deadlines. They begin at different times, and none of them can be derived from another.
-   * - The deadline of `ListReads` begins with each client, and ends the client's wait, which can be a wait for a connection.
+   * A list has three deadlines. They begin at different times, and none can be derived from the two others.
+   * - The deadline of `ListReads` begins when a client asks, and ends the client's wait, which can be a wait for a connection.
    * - This deadline begins when the statement may be sent, and ends the wait for the statement, in a batch or between two
-   *   attempts. Missed deadlines are a sign of frozen connections. With the deadline of its clients, a list that was sent late
-   *   would count as such a sign.
-   * - The deadline of `send` begins with each attempt, and ends the use of its connection. With this function's deadline instead,
-   *   a slow write that was sent late would lose its connection and its outcome, although `statement_timeout` soon ends it.
+   *   attempts. Missed deadlines are a sign of frozen connections. If a list had the deadline of its clients here, it would miss
+   *   it whenever it was sent late.
+   * - The deadline of `send` begins with each attempt, and ends the use of its connection. If a slow write had the deadline of
+   *   this function there, it would lose its connection when it was sent late, and its outcome would be unknown, although
+   *   `statement_timeout` soon ends it.
    */
   private async admit(ask: () => Promise<Row[]>, progress: WriteProgress | null = null, hasClaim = false): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
@@ -209,7 +211,10 @@ export class Database {
     }
   }
 
-  /** Waits until the API key of a write may use one more connection. Returns the function that gives it back; null for reads. */
+  /**
+   * Waits until the API key of a write may use one more connection. Returns the function that gives the connection back; null for
+   * reads.
+   */
   private async acquireForWrite({ statement, progress }: Execution): Promise<(() => void) | null> {
     if (progress === null) return null
     progress.waitsInProcess = true
@@ -293,7 +298,9 @@ export class Database {
     }
   }
 
-  /** Returns the verdict on an error. A statement that no connection has taken was not sent, and may be sent to another host. */
+  /**
+   * Returns the verdict on an error. A statement that no connection has taken was not sent, so it may be sent to the next host.
+   */
   private verdictOn(error: unknown, { progress, query }: Execution, { hasHosts }: Pool): Verdict {
     const verdict = classify(error)
     if (hasHosts && query?.state === null && (verdict === 'lost' || verdict === 'refused')) return 'notSent'
@@ -314,7 +321,10 @@ export class Database {
     return progress?.mayBeDone ? outcomeUnknown(cause, hasClaim) : unavailable(cause)
   }
 
-  /** Cancels a write that no connection has taken. A connection that opens for it would stay unused, so the pool is replaced. */
+  /**
+   * Cancels a write that no connection has taken. The connection that is being opened for it would stay unused, so the pool is
+   * replaced.
+   */
   private cancelUnsent(progress: WriteProgress) {
     if (progress.cancelUnsent() === this.pool && !this.isEnded) this.replacePool()
   }

@@ -1,4 +1,5 @@
-// The internals of postgres.js that this program uses although the driver's types do not promise them. Checked when a pool opens.
+// The internals of postgres.js that this program uses although the driver's types do not promise them. `checkDriver` checks them
+// when a pool opens.
 import { Readable } from 'node:stream'
 import type postgres from 'postgres'
 import type { KindName } from '../model/kinds.ts'
@@ -15,7 +16,9 @@ export interface DriverQuery extends PromiseLike<Row[]> {
 
 /** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-/** Numbers in `pg_type` of the types of columns, by kind. Null: values of the type are texts even without an entry. */
+/**
+ * Numbers of the column types in `pg_type`, by kind. Null: the driver handles values of this type as texts even without an entry.
+ */
 const TYPE_NUMBERS: Readonly<Record<KindName, number | null>> = {
   text: null,
   oneOf: null,
@@ -25,7 +28,7 @@ const TYPE_NUMBERS: Readonly<Record<KindName, number | null>> = {
   decimal: 1700,
   date: 1082,
   instant: 1184,
-  // Without an entry, the driver would encode the text of JSON as JSON once more.
+  // Without an entry, the driver would encode a JSON text as JSON once more.
   json: 3802,
 }
 /**
@@ -41,7 +44,7 @@ interface SendOptions {
   readonly isExclusive: boolean
 }
 
-/** Option with a hook that answers false, which keeps the driver from pipelining other statements after this one. */
+/** Option with a hook that answers false, which keeps the driver from pipelining statements after this one. */
 const EXCLUSIVE = { onexecute: () => false }
 
 /**
@@ -51,24 +54,21 @@ export function parametersOf({ values }: Statement): (string | null)[] {
   return values as (string | null)[]
 }
 
-/**
- * Returns the driver's query for a statement, which is sent when its rows are awaited, prepared and pipelined as `SendOptions`
- * say.
- */
+/** Returns the driver's query for a statement. The query is sent when its rows are awaited. */
 export function queryOf(client: postgres.Sql, statement: Statement, { prepare, isExclusive }: SendOptions): DriverQuery {
-  // `simple: false`, since without it a statement without parameters would never be prepared.
+  // Without `simple: false`, a statement that has no parameters would never be prepared.
   const options = { simple: false, prepare, ...(isExclusive ? EXCLUSIVE : {}) }
   return client.unsafe(statement.text, parametersOf(statement), options).values() as unknown as DriverQuery
 }
 
-/** Maximum prepared statements: each takes memory on both sides of every connection, and is never dropped. */
+/** Maximum number of prepared statements: each takes memory on both sides of every connection, and is never dropped. */
 const PREPARED_MAX = 200
-/** Maximum texts whose uses are counted. */
+/** Maximum number of texts whose uses are counted. */
 const CANDIDATES_MAX = 2_000
-/** Uses after which a text is prepared: a text that is used once or twice is not worth a statement on every connection. */
+/** Number of uses from which a text is prepared: a rare text is not worth a prepared statement on every connection. */
 const USES_MIN = 3
 
-/** Decides which statements are prepared, since the driver never drops one. */
+/** Decides which statements are prepared. Their number is limited, because the driver never drops a prepared statement. */
 export class PreparePolicy {
   private readonly prepared = new Set<string>()
   /** Number of uses of each text that is not prepared. */
@@ -102,7 +102,8 @@ export function withoutHoles(rows: Row[]): Row[] {
 
 /**
  * Begins a COPY to this program, and returns its stream. The driver may destroy the stream in the same turn of the event loop in
- * which it resolves the query, before a caller could listen for the stream's error. @throws the error of the stream
+ * which it resolves the query, before a caller could listen for the stream's error. So this function listens for it. @throws the
+ * error of the stream
  */
 export async function openCopy(transaction: postgres.TransactionSql, text: string): Promise<Readable> {
   const query = transaction.unsafe(text)

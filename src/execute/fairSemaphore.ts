@@ -1,7 +1,7 @@
 // A fair semaphore: API keys share connections, for lists and for writes.
 import { LruCache } from '../model/lruCache.ts'
 
-/** Uses of one key: a queue of waiting uses, and the number of running uses. */
+/** Waiting and running uses of permits by one API key. */
 interface Waiters {
   /** Functions that grant a permit to a waiting use. Each gets the function that gives the permit back. */
   readonly queue: ((release: () => void) => void)[]
@@ -10,13 +10,13 @@ interface Waiters {
 
 /** Half-life of a key's usage in ms: what a key used long ago does not count against it. */
 const HALF_LIFE_MS = 10_000
-/** Maximum keys whose usage is remembered. */
+/** Maximum number of API keys whose usage is remembered. */
 const USAGES_MAX = 2_000
 
 /**
- * Shares a few permits among keys, such as permits to use a connection. A free permit goes to the key that holds the fewest
- * permits, and among such keys to the one that has held permits for the least time recently. The last free permit is kept for a
- * key that holds none.
+ * Shares a few permits among API keys, such as permits to use a connection. A free permit goes to the waiting key that holds the
+ * fewest permits. If several keys hold as few, it goes to the one that has recently held permits for the least time. The last
+ * free permit is kept for a key that holds none.
  */
 export class FairSemaphore {
   private readonly waitersOf = new Map<string, Waiters>()
@@ -24,7 +24,7 @@ export class FairSemaphore {
   private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
 
-  /** `permits`: maximum uses at the same time. `perKeyMax`: maximum uses of one key at the same time. */
+  /** `permits`: maximum number of uses at the same time. `perKeyMax`: maximum number of these for one key. */
   constructor(
     private readonly permits: number,
     private readonly perKeyMax = permits,

@@ -4,7 +4,8 @@ import { BATCH_LOCK_MS_MAX } from '../model/batch.ts'
 // Times of one statement, from the shortest to the longest.
 
 /**
- * Maximum time that a statement waits for a lock over a connection. If it has time left, it then waits without a connection. D69
+ * Maximum time that a statement waits for a lock while it has a connection. If time is left, it then waits without a connection.
+ * D69
  */
 export const LOCK_MS_MAX = 100
 /**
@@ -31,20 +32,22 @@ export const CONNECT_SECONDS_MAX = 2
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 export const RETRY_PAUSES_MS: readonly number[] = [50, 150, 450]
 /**
- * Minimum time for which a host is used before the next one. Otherwise each failed statement opens a pool while all hosts refuse.
+ * Minimum time for which a host is used before the next one. Without it, each failed statement would open a pool while all hosts
+ * refuse.
  */
 export const HOST_MS_MIN = 40
 /**
- * Average pause of a statement that found a row locked, or no free connection. It is random, so that two statements do not meet
- * again.
+ * Average pause of a statement that found a row locked, or no free connection. The pause is random, so that two statements that
+ * wait for each other do not meet again.
  */
 export const WAIT_PAUSE_MS = 40
 /** Longest pause, as a multiple of the average one. */
 export const WAIT_PAUSE_FACTOR_MAX = 1.5
-/** Missed deadlines in a row after which connections count as dead, not slow, and are replaced. */
+/** Number of missed deadlines in a row from which connections count as dead, not slow, and are replaced. */
 export const MISSED_IN_ROW_MAX = 4
 /**
- * Connections that writes leave free. Requests by id, readiness checks and key checks need these while writes wait for locks. D69
+ * Number of connections that writes leave free. Requests by id, readiness checks and key checks need these while writes wait for
+ * locks. D69
  */
 export const READ_CONNECTIONS_MIN = 2
 /** Interval of attempts to end the connections of a write that was given up, and the maximum number of attempts. */
@@ -52,23 +55,29 @@ export const TERMINATE_EVERY_MS = 250
 export const TERMINATE_ATTEMPTS_MAX = 240
 
 /**
- * Connections for questions about one table, and as many for questions about several tables. One of two can wait for a locked
- * table.
+ * Number of connections for questions about one table, and number of those for questions about several tables. Each is two,
+ * because one connection can be waiting for a locked table.
  */
 export const QUESTIONS_POOL = 2
-/** Connections of a worker for copies in memory: those for questions, and one that loads tables and reads the order of texts. */
+/**
+ * Number of connections of a worker for copies of tables: those for questions, and one that loads tables and reads the order of
+ * texts.
+ */
 export const MEMORY_CONNECTIONS = 2 * QUESTIONS_POOL + 1
 
 // Reads and writes.
 
 /**
- * Maximum statements in flight; maximum writes among them, of all keys and of one key. Further statements are refused at once.
- * D39
+ * Maximum number of statements in flight, and of writes among them: of all API keys, and of one key. Further statements are
+ * refused at once. D39
  */
 export const QUERIES_MAX = 1_000
 export const WRITES_MAX = 600
 export const WRITES_PER_KEY_MAX = 400
-/** Share of a write's time after which it is not sent any more: a later write could have an unknown outcome at its deadline. */
+/**
+ * Share of a write's time after which it is not sent any more: if it were sent later, its outcome could be unknown at its
+ * deadline.
+ */
 export const WRITE_SENT_SHARE = 0.6
 /**
  * Time before a read's deadline in which it no longer waits for locks: a missed deadline would count as a sign of dead
@@ -79,18 +88,19 @@ export const READ_RESERVE_MS = 240
 // Batches.
 
 /**
- * Time after which a batch no longer delays the next one of its text. Batches of writes have less, since they can wait for locks.
+ * Time after which a batch no longer delays the next batch of its text. It is shorter for writes, because they can wait for
+ * locks.
  */
 export const READ_BATCH_MS_MAX = 500
 export const WRITE_BATCH_MS_MAX = 100
 /**
- * Runs of the first batch of a text, and the bounds for later batches. The minimum is two, because only batches are timed: after
- * a single run the number could not rise again.
+ * Maximum number of runs in the first batch of a text, and the bounds of this maximum for later batches. The lower bound is two:
+ * a single run is not timed as a batch, so the maximum could not rise again.
  */
 export const BATCH_RUNS_FIRST = 8
 export const BATCH_RUNS_MIN = 2
 export const BATCH_RUNS_MAX = 64
-/** Maximum time of a full batch for which the maximum number of runs is doubled. */
+/** Time of a full batch below which the maximum number of runs is doubled. */
 export const BATCH_FAST_MS_MAX = 50
 /** Time of a batch above which the maximum number of runs is halved: more than what a busy machine adds to any batch. */
 export const BATCH_SLOW_MS_MIN = 250
@@ -98,26 +108,29 @@ export const BATCH_SLOW_MS_MIN = 250
 // Lists.
 
 /**
- * Share of a pool's connections that lists get. It is less than half, so that other connections are free while some statements
- * wait for locks.
+ * Share of a pool's connections that lists get. It is less than half, because some of the statements on the remaining connections
+ * may wait for locks.
  */
 export const LISTS_SHARE = 0.45
-/** Maximum waiting lists, of all keys and of one key. Further lists are refused, because they would miss their deadline. */
+/**
+ * Maximum number of waiting lists, of all API keys and of one key. Further lists are refused, because they would miss their
+ * deadline.
+ */
 export const LISTS_WAITING_MAX = 1_000
 export const LISTS_WAITING_PER_KEY_MAX = 200
 /**
  * Maximum time of a list in the shared pool, where statements of the same connection wait for it. After a slower list, the next
- * lists of the same row use the list pool.
+ * lists of the same parent row use the list pool.
  */
 export const LIST_FAST_MS_MAX = 100
-/** Time of a list above which lists like it count as costly for a while, whatever their filters. */
+/** Time of a list above which all lists of its kind count as costly for a while. */
 export const LIST_COSTLY_MS_MIN = 500
 /** Time after which the server first checks if the client of a list has left. Most lists are read by then. */
 export const CLIENT_CHECK_MS = 250
 
 // Long writes.
 
-/** Maximum long writes of a worker that wait or run. Further long writes are refused at once. */
+/** Maximum number of long writes of a worker that wait or run. Further long writes are refused at once. */
 export const LONG_WRITES_MAX = 8
 /** Maximum time to wait for earlier long writes. */
 export const LONG_WRITE_WAIT_MS_MAX = 30_000
@@ -135,10 +148,12 @@ const LIMITS = {
   LIST_LOCK_MS_MAX,
   STATEMENT_MS_MAX,
   QUERY_MS_MAX,
-  /** Time after which the last client has its 503. */
+  /** Time after which each client whose statement has not ended has got its 503. */
   QUERY_ENDED_MS: QUERY_MS_MAX + DEADLINE_CHECK_MS,
   CLIENT_IDLE_MS,
-  /** Maximum time in which all attempts of a statement find no connection. */
+  /**
+   * Time that all attempts of a statement take if one connection times out, and the others are refused at once.
+   */
   ATTEMPTS_MS: 1_000 * CONNECT_SECONDS_MAX + RETRY_PAUSES_MS.reduce((sum, ms) => sum + ms, 0),
   HOST_MS_MIN,
   RETRY_PAUSE_MS_MIN: Math.min(...RETRY_PAUSES_MS),

@@ -44,8 +44,8 @@ export class Abandoned extends ApiError {
 const TOO_COSTLY = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
 
 /**
- * Divides a pool's connections between lists, which may take long, and other statements. Other statements get at least two of
- * them if the pool has two, since a write may wait for a lock.
+ * Divides a pool's connections between lists, which may take long, and all other statements. These get at least two connections
+ * if the pool has two, because one of them may be in use by a write that waits for a lock.
  */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
@@ -55,7 +55,7 @@ export function shareConnections(poolSize: number): { lists: number; others: num
 interface ListReadsOptions {
   /** Reads lists that are likely to be fast. It also sends the cancel requests for statements of the list pool. */
   readonly sharedPool: Database
-  /** Reads all other lists. */
+  /** Reads lists that may take long. */
   readonly listPool: Database
   /** Number of connections in the list pool, which API keys share fairly. */
   readonly connections: number
@@ -87,8 +87,7 @@ export class ListReads {
   /** Lists that wait, by text and values. */
   private readonly queue = new Map<string, QueuedList>()
   /**
-   * Time by `performance.now()` until which the lists of a row's children use the list pool, because one of them was slow. By
-   * parent row.
+   * Time by `performance.now()` until which the lists of a parent row's children use the list pool, because one of them was slow.
    */
   private readonly slow = new LruCache<number>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
   /** Process ids of the backends that were reported to `onBackend`. */
@@ -114,7 +113,8 @@ export class ListReads {
       const endMs = performance.now()
       if (endMs - startMs > LIST_FAST_MS_MAX) this.slow.set(parentRow, endMs + SLOW_FOR_MS)
     }
-    // The list, or another list of its batch, took too long. So the list is now sent by itself.
+    // PostgreSQL ended the batch with this list, because the list or another list of the batch took too long. So the list is now
+    // sent by itself.
     return this.readFairly(statement, caller, cost)
   }
 

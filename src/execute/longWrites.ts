@@ -1,4 +1,4 @@
-// Writes that can take a minute, such as renames that many rows copy: they run one by one, over a connection of their own.
+// Writes that can take a minute, such as changes of names that many rows copy: they run one by one, over a separate connection.
 import type { BatchableStatement } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
@@ -21,9 +21,9 @@ export class LongWrites {
   }
 
   /**
-   * Runs a statement after the long writes that came earlier. Sends it again only if that cannot write twice. `requireAllowed`:
-   * called when it is the statement's turn, because its key may have lost the right meanwhile. @throws as `Database.write` and
-   * `requireAllowed`; ApiError 503
+   * Runs a statement after the long writes that came earlier. Sends it again only if the write cannot be done twice.
+   * `requireAllowed`: called when it is the statement's turn, because the API key may have lost the right meanwhile. @throws as
+   * `Database.write` and `requireAllowed`; ApiError 503
    */
   async write({ text, values, claim, keyId }: BatchableStatement, requireAllowed: () => Promise<void>): Promise<Row[]> {
     if (this.queued >= LONG_WRITES_MAX) throwBusy()

@@ -11,14 +11,14 @@ export interface FailedAttempt {
   readonly isRepeatable: boolean
   /** True if the statement may wait for a lock, and has time left for that. */
   readonly mayWaitForLock: boolean
-  /** True if this pool has no connection, and another pool can run the statement. */
+  /** True if this pool has no connection, and the fallback database can run the statement. */
   readonly hasFallback: boolean
 }
 
 /**
  * Step after a failed attempt. `waitForLock`, `waitForConnection`: pause and send the statement again, until its time is over.
- * `useFallback`: hand it to the other database. `retry`: send it again at once. `retryAfterPause`: send it again after a pause.
- * `fail`: answer with the error.
+ * `useFallback`: hand it to the fallback database. `retry`: send it again at once. `retryAfterPause`: send it again after a
+ * pause. `fail`: answer with the error.
  */
 export type NextStep = 'waitForLock' | 'waitForConnection' | 'useFallback' | 'retry' | 'retryAfterPause' | 'fail'
 

@@ -18,7 +18,7 @@ export function isUnknown(error: unknown, verdict: Verdict): boolean {
   return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }
 
-/** Returns the error 503 of a statement that certainly had no effect. Default of `cause`: the statement was not sent in time. */
+/** Returns the error 503 of a statement that certainly had no effect. Default of `cause`: the statement missed its deadline. */
 export function unavailable(cause?: unknown): ApiError {
   const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
   return retryLater(message, cause ?? new Error('a query missed its deadline'))
@@ -29,7 +29,7 @@ export function retryLater(message: string, cause?: unknown, seconds = 1): ApiEr
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': String(seconds) }, cause })
 }
 
-/** Returns the error 503 of a write that waited too long for other writes of its rows, or of its API key. */
+/** Returns the error 503 of a write that waited too long for writes of the same rows, or of the same API key. */
 export function busyWithWrites(cause?: unknown): ApiError {
   const message =
     'Other writes of these rows, or others of yours, are under way; nothing was written: retry after the seconds in Retry-After.'
@@ -105,7 +105,7 @@ const BY_CODE: Record<string, Verdict> = {
   ECONNREFUSED: 'notSent',
   ENOTFOUND: 'notSent',
   CONNECT_TIMEOUT: 'notSent',
-  EMFILE: 'notSent', // no descriptor for another connection
+  EMFILE: 'notSent', // no file descriptor is left for a connection
   ENFILE: 'notSent',
   ECONNRESET: 'lost',
   EPIPE: 'lost',
@@ -132,7 +132,7 @@ const BY_CLASS: Record<string, Verdict> = {
   '23': 'constraint',
   '28': 'refused', // authorization
   '53': 'refused', // disk full, out of memory
-  '55': 'refused', // no connections accepted, lock not available, in use
+  '55': 'refused', // no connections accepted, lock not available, object in use
   '57': 'refused', // operator intervention
   '58': 'refused', // i/o
   XX: 'refused', // corrupted data, or an error inside PostgreSQL; a wrong statement has another code
@@ -142,7 +142,7 @@ const BY_CLASS: Record<string, Verdict> = {
 const NEEDS_OPERATOR = /^(28...|3D000|42...|57014|55P03)$/
 /** Codes of errors about a TLS certificate, or about the server's SCRAM signature: the server may not be the intended one. */
 const UNTRUSTED = /CERT|SIGNATURE|^ERR_TLS/
-/** Verdicts for which the database cannot be used at the moment. */
+/** Verdicts which say that the database cannot be used at the moment. */
 const AWAY: readonly Verdict[] = ['notSent', 'noConnection', 'lost', 'refused']
 
 /** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet: a retry may succeed. */

@@ -1,4 +1,4 @@
-// Connections to PostgreSQL: how they are opened, closed and ended.
+// Opens and closes pools of connections to PostgreSQL, and ends connections whose writes were given up.
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { connectTo } from './connect.ts'
@@ -8,7 +8,9 @@ import { HOST_MS_MIN, STATEMENT_MS_MAX, TERMINATE_ATTEMPTS_MAX, TERMINATE_EVERY_
 export interface PoolOptions {
   url: string
   poolSize: number
-  /** False behind a pooler in transaction mode: the next connection may not have the prepared statement. */
+  /**
+   * False behind a pooler in transaction mode: the next statement may use a connection that does not have the prepared statement.
+   */
   prepare: boolean
   /**
    * True behind a pooler: it may refuse settings, and other programs may use connections of the same name. Default: not
@@ -29,8 +31,8 @@ export interface PoolOptions {
 export type Pool = ReturnType<typeof openPool>
 
 /**
- * Returns a pool, which opens a connection when a statement needs one. `number`: part of the name of its connections, so that
- * each pool has another name. `hostIndex`: index of the host in the address.
+ * Returns a pool, which opens a connection when a statement needs one. `number`: part of the connections' name, different for
+ * each pool. `hostIndex`: index of the host in the address.
  */
 export function openPool(options: PoolOptions, number: number, hostIndex: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
@@ -51,7 +53,7 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
       statement_timeout: statementMsMax,
       // A pooler would refuse `lock_timeout`, or ignore it if an operator has allowed it there.
       ...(lockMsMax === undefined || isPooled ? {} : { lock_timeout: lockMsMax }),
-      // Compiling a plan costs more than any of our statements.
+      // Compiling a plan by JIT costs more than any of our statements.
       jit: 'off',
     },
   })
@@ -65,7 +67,7 @@ export function openPool(options: PoolOptions, number: number, hostIndex: number
     hasHosts: readDatabaseUrl(url).hosts.length > 1,
     number,
     hostIndex,
-    /** Time by `performance.now()` until which no other host is tried. */
+    /** Time by `performance.now()` until which the pool is not replaced by a pool of the next host. */
     keptUntilMs: number === 0 ? 0 : performance.now() + HOST_MS_MIN,
     hasAnswered: false,
     /** Resolves when the pool's connections are closed, so that nothing more is sent over them. */
