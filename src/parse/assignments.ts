@@ -1,4 +1,4 @@
-// Values of a row from a JSON body: checked against the entity, with every fault reported.
+// Parses the values of a row from a JSON body, checks them against the entity, and reports every fault.
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { BodyAccess, CreateAccess, CreateRight, WriteRight } from '../model/access.ts'
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
@@ -22,7 +22,10 @@ export const wholeBody = memoize((entity: Entity): BodyAccess => {
 
 /** Values of every writable property of a new row. */
 export interface NewRow {
-  /** Values that the client sent, and the defaults of the other properties. The claim of an Idempotency-Key is made of these. */
+  /**
+   * Values that the client sent, and defaults for the properties that it did not send. The claim of an Idempotency-Key is made of
+   * these.
+   */
   readonly sent: Assignments
   /** Values to write: the value that was sent, else the value that the right sets, else the default. */
   readonly values: Assignments
@@ -66,8 +69,8 @@ export function parsePartial(entity: Entity, access: BodyAccess, body: JsonObjec
 }
 
 /**
- * Returns the values of a parsed body. One right must let the key set all of them. @throws ApiError that lists every fault of the
- * body
+ * Returns the values of a parsed body. One right must let the caller set all of them. @throws ApiError that lists every fault of
+ * the body
  */
 export function checkPartial(entity: Entity, access: BodyAccess, right: WriteRight, { given, faults }: ParsedBody): Assignments {
   requireRight(right, given, faults)
@@ -89,13 +92,14 @@ export function parseBody(entity: Entity, { body: known, settable }: BodyAccess,
   const given = new Map<Property, string | null>()
   const faults: Fault[] = []
   parseObject(entity.name, '', known.members, body, { settable, assignments: given, faults })
-  // Required properties are not checked: they may be in the rest of the body, which was not parsed.
+  // Required properties are not checked: they may be in the part of the body that was not parsed.
   if (faults.length >= FAULTS_MAX) throw faultsError(faults)
   return { given, faults }
 }
 
 /**
- * Returns the first right that lets a key set all properties of these bodies; if there is none, the right that lacks the fewest.
+ * Returns the first right that lets the caller set all properties of these bodies. If there is none, returns the right that lacks
+ * the fewest of these properties.
  */
 export function nearestRight<Right extends WriteRight>(rights: readonly Right[], bodies: readonly ParsedBody[]): Right {
   const [first, ...others] = rights
@@ -106,7 +110,7 @@ export function nearestRight<Right extends WriteRight>(rights: readonly Right[],
   return others.reduce((best, right) => (lacking(right) < lacking(best) ? right : best), first)
 }
 
-/** Adds a fault for each given property that the right does not let the key set: one right must cover the whole body. */
+/** Adds a fault for each given property that the right does not let the caller set: one right must cover the whole body. */
 function requireRight({ settable }: WriteRight, given: Assignments, faults: Fault[]) {
   const names: string[] = []
   const refused: string[] = []
@@ -164,8 +168,8 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
 }
 
 /**
- * Returns a hint with the name that was probably meant; for a part outside of its object ` Did you mean
- * {"Period":{"Days":...}}?`. For a path, the hint says that the property belongs to another row.
+ * Returns a hint with the name that was probably meant. For a part that is not in its object, the hint has the object: ` Did you
+ * mean {"Period":{"Days":...}}?`. For a path, the hint says that the property belongs to the referred row.
  */
 function hintFor(key: string, members: Members): string {
   const reference = members.find(
@@ -196,8 +200,8 @@ function parseGroup(group: Group, value: unknown, into: Reading) {
 }
 
 /**
- * Sets the parts of an object to their defaults. Parts that the key does not see do not exist for it. If the key may not set one
- * of the parts, adds a fault instead.
+ * Sets the parts of an object to their defaults. Parts that the caller does not see do not exist for it. If the caller may not
+ * set one of the parts, adds a fault instead.
  */
 function clearGroup({ name, properties }: Group, { settable, assignments, faults }: Reading) {
   const parts = properties.filter(({ writable }) => writable)
@@ -220,7 +224,7 @@ function parseProperty(property: Property, value: unknown, { settable, assignmen
   }
 }
 
-/** Makes the fault that the key lacks a right. `action`: continues "You have no right to". */
+/** Makes the fault that the caller lacks a right. `action`: continues "You have no right to". */
 function forbidden(target: string, action: string): Fault {
   return { code: 'Forbidden', target, message: `You have no right to ${action}.` }
 }

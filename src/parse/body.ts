@@ -4,7 +4,7 @@ import { excerpt } from '../model/excerpt.ts'
 import { JsonNumber } from '../model/kinds.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** Maximum bytes of a body with one row. */
+/** Maximum size of a body with one row, in bytes. */
 export const BODY_BYTES_MAX = 1024 * 1024
 const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
 /** Maximum time until a body is complete: a slow sender occupies a connection and memory. */
@@ -24,12 +24,14 @@ const ARRAY = /^[ \t\r\n]*\[/
 const LEADING = [0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf]
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Maximum values in an object. No entity has as many properties, and each value takes a third of a microsecond to parse. */
+/**
+ * Maximum number of values in a row. No entity has as many properties, and each value takes a third of a microsecond to parse.
+ */
 const VALUES_MAX = 1_000
-/** Maximum length of a text that is parsed without counting its values. To count them takes a millisecond or two for 1 MiB. */
+/** Maximum length of a text that is parsed without counting its values. Counting takes a millisecond or two for 1 MiB. */
 const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
-/** Maximum escapes in a text: a text of 1 MiB that consists of escapes takes 20 ms to parse. */
+/** Maximum number of escapes in a row: a text of 1 MiB that consists of escapes takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -71,7 +73,9 @@ export async function readBodies(request: Request): Promise<JsonObject | Unparse
   return parseObject(text)
 }
 
-/** Reads a JSON body. Only an array of rows may be longer than one row, so the first byte tells which maximum applies. */
+/**
+ * Reads a JSON body. Only an array of rows may be larger than `BODY_BYTES_MAX`, so the first byte tells which maximum applies.
+ */
 function readJson(request: Request): Promise<Uint8Array> {
   const declared = declaredLength(request)
   if (declared !== null && declared <= BODY_BYTES_MAX) return readBytes(request)
@@ -237,12 +241,12 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
   return typeof value === 'number' && context ? new JsonNumber(context.source) : value
 }
 
-/** Returns the reason why a text is not JSON, which continues "it is not JSON". `error`: thrown by JSON.parse. */
+/** Returns the reason why a text is not JSON, which continues "is not JSON: ". `error`: thrown by JSON.parse. */
 export function faultOf(error: unknown): string {
   return excerpt(errorOf(error).message.replace('JSON Parse error: ', ''))
 }
 
-/** Returns whether a JSON value is an object. */
+/** Returns whether a JSON value is an object. An array or a number is none. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 }

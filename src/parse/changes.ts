@@ -24,15 +24,15 @@ export interface ChangesQuery {
 }
 
 /**
- * Error codes for repeated parameters: here of a row's history, and in `CODES` of the change feed. Null: the values of the
- * parameter are joined.
+ * Error codes for repeated parameters of a row's history; `CODES` has those of the change feed. Null: the repeated values are
+ * joined.
  */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 
 /**
  * Parses a query of the change feed, or of one row's history if `entities` is null. `isStream`: true if the events are to be
- * streamed; `read`: reader of tokens. @throws ApiError
+ * streamed; `read`: function that reads a token. @throws ApiError
  */
 export function parseChanges(
   query: string,

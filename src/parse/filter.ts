@@ -18,13 +18,13 @@ import { hintForParameter } from './otherApiHints.ts'
 import type { Parameter } from './parameters.ts'
 import { chainsOf, faultOfPath, findRelated, meantPath } from './paths.ts'
 
-/** Maximum filters of a list; more filters would make one request as costly as hundreds. */
+/** Maximum number of filters of a request. With more filters, one request could cost as much as hundreds. */
 export const FILTERS_MAX = 32
 
-/** Maximum filters by a path or by `[under]`, each of which reads other rows besides the filtered ones. D91 */
+/** Maximum number of filters by a path or by `[under]`, which also read rows to which the filtered rows refer. D91 */
 export const RELATED_FILTERS_MAX = 8
 
-/** Maximum values of `[]`; more values would make one filter as costly as many. D71 */
+/** Maximum number of values in all `[]` filters of a request. With more values, one filter could cost as much as many. D71 */
 export const VALUES_MAX = 100
 
 const firstCharacters = new Set(prefixes.map(({ sign }) => sign[0]))
@@ -89,7 +89,8 @@ export function addFilter(filters: Filter[], filter: Filter): void {
 
 /**
  * Appends the filters of the view and, if the request has `may`, the filters of its reach. They do not count as filters of the
- * request, and are not merged with these: a client's `Status[]=Declined` would widen a right's `Status[]=Approved`.
+ * request, and are not merged with its filters: otherwise a client's `Status[]=Declined` would widen a right's
+ * `Status[]=Approved`.
  */
 export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[], may: Reach | null): readonly Filter[] {
   const ofRights = may === null ? ofView : [...ofView, ...may.filters]
@@ -97,7 +98,7 @@ export function withFiltersOf({ filters: ofView }: View, filters: readonly Filte
 }
 
 /**
- * Makes a filter of several values. They are sorted, because the same values in another order mean the same list. Null sorts
+ * Makes a filter of several values. They are sorted, so that the same values give the same filter in any order. Null sorts
  * before the text `null`.
  */
 export function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
@@ -121,9 +122,9 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
 }
 
 /**
- * Returns the view of the rows through which a chain of references leads: rows of the reference's own entity, as the request may
- * read them. For a named view, these are the rows of the named view, because a right to read the entity may hide the reference of
- * the chain.
+ * Returns the view of the rows through which a chain of references leads: rows of the entity that has the reference, as the
+ * request may read them. For a named view, these are the rows of the named view, because a right to read the entity may hide the
+ * reference of the chain.
  */
 function chainOf(view: View, property: Property): View {
   const { related } = property

@@ -27,9 +27,12 @@ function hint(text: string): string {
 }
 
 const LENGTH_MAX = 255
-/** Matches a quoted key: a string of structured fields, in which a backslash escapes quotes and backslashes. RFC 9651, 3.3.3 */
+/**
+ * Matches a quoted Idempotency-Key: a string of structured fields, in which a backslash escapes quotes and backslashes. RFC 9651,
+ * 3.3.3
+ */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
-/** Matches a key without quotes, such as a UUID, which most clients send; excludes lists, parameters and strings. */
+/** Matches an Idempotency-Key without quotes, such as a UUID, which most clients send; excludes lists, parameters and strings. */
 const BARE = /^[!#-+\--:<-[\]-~]+$/
 
 /**

@@ -1,4 +1,4 @@
-// The query string of a list or of a stream, as a typed query; hints for mistakes in sorts.
+// Parses the query string of a list or of a stream into a typed query, and makes hints for mistakes in sorts.
 import { ApiError } from '../errors.ts'
 import type { Access } from '../model/access.ts'
 import type { Cursors } from '../model/cursor.ts'
@@ -34,8 +34,8 @@ interface Parameters extends CommonParameters {
 }
 
 /**
- * Parses the query string of a list, without `?`. `cursors`: null if every cursor counts as invalid. `access`: what the caller
- * may write; null: nothing. Spec 4.2 @throws ApiError
+ * Parses the query string of a list, without `?`. `cursors`: reads cursors; null: every cursor counts as invalid. `access`: what
+ * the caller may write; null: nothing. Spec 4.2 @throws ApiError
  */
 export function parseList(view: View, query: string, cursors: Cursors | null = null, access: Access | null = null): ListQuery {
   const read = readParameters(view, query)
@@ -79,7 +79,7 @@ function readParameters(view: View, query: string): Parameters {
     if (isCommon(purpose)) readCommonParameter(read, purpose, parameter, LIST_PAGES)
     else if (purpose === 'sort') parseSort(view, value, read.sorts)
     else if (purpose === 'fields') read.fields = read.fields === null ? value : `${read.fields},${value}`
-    // For an unknown parameter, `parseFilter` throws the reason.
+    // For an unknown parameter, `parseFilter` throws an error.
     else addFilter(read.filters, parseFilter(view, parameter))
   }
   return read

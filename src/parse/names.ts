@@ -3,7 +3,7 @@ import { type Entity, type Group, isGroup, type Property } from '../model/entity
 import { memoize } from '../model/memoize.ts'
 
 /**
- * Returns a function that finds values by their names, in upper or lower case. It finds names that are spelled as in `entries`
+ * Returns a function that finds values by their names, in upper or lower case. Names that are spelled as in `entries` are found
  * fastest, so pass frequent spellings, too.
  */
 export function findByName<Named>(entries: readonly (readonly [name: string, named: Named])[]) {

@@ -9,7 +9,7 @@ import { listed, plain } from './names.ts'
 /** A path that a name probably means. */
 export interface MeantPath {
   readonly name: string
-  /** True if the name contains the reference; false if it is only the name of the property to which the reference leads. */
+  /** True if the name contains the reference; false if the name is only that of the property at the end of the path. */
   readonly namesReference: boolean
 }
 
@@ -18,13 +18,13 @@ interface Candidate {
   readonly name: string
 }
 
-/** Maximum differing letters of a name that counts as misspelled before its words and its meaning are tried. */
+/** Maximum number of differing letters with which a name counts as misspelled, before its words and its meaning are compared. */
 const MISSPELLED_MAX = 2
 /** Maximum length of names that are compared. */
 const COMPARED_LENGTH_MAX = 64
-/** Minimum length of words that are compared: shorter words begin or end other names by chance. */
+/** Minimum length of words that are compared: a shorter word can begin or end an unrelated name by chance. */
 const WORD_LENGTH_MIN = 3
-/** Maximum names that a message lists. */
+/** Maximum number of names that a message lists. */
 const LISTED_MAX = 30
 
 /**
@@ -84,13 +84,13 @@ export function faultOfName(
 
 /**
  * Returns the property that a full-text search most likely means: the property that probably has a row's name, else the first
- * free text. Null: there is no free text.
+ * free text. Returns null if there is no free text.
  */
 export function searchedProperty({ properties }: Entity): Property | null {
   return nameLike(properties) ?? properties.find(isSearched) ?? null
 }
 
-/** Matches the words at the end of a name of a time, such as `createdAt` and `startDateFrom`. The name is in small letters. */
+/** Matches the words at the end of a name of a time, such as `createdAt` and `startDateFrom`. The name is in lower case. */
 const TIME_END = /(?:date|timestamp|time|day|when|at|on|from|to|since|until)+$/
 const NAME = /^(?:full|display)?name$/
 
@@ -127,8 +127,8 @@ function beginsOrEnds(known: string, name: string): boolean {
 }
 
 /**
- * Returns the property that most probably has a row's name; the last choice is a copied name of another row. Null: there is
- * neither.
+ * Returns the property that most probably has a row's name; the last choice is a name that is copied from a referred row. Returns
+ * null if there is neither.
  */
 function nameLike(properties: readonly Property[]): Property | null {
   const copies = properties.flatMap(({ reference }) => (reference?.copy?.source.endsWith('name') ? reference.copy.column : []))

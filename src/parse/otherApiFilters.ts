@@ -7,7 +7,8 @@ import { plain } from './names.ts'
 import { findRelated, meantPath } from './paths.ts'
 
 /**
- * Operators of other APIs, each with our sign and a placeholder for the value; '' if the operator takes no value, such as `null`.
+ * Operators of other APIs, each with our sign and a placeholder for the value. The placeholder is '' if the operator takes no
+ * value.
  */
 const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
   [/^(i?like|i?regex|i?contains?i?|search|match|fts|has|substring)$/, '[contains]', '<text>'],
@@ -27,7 +28,7 @@ const OPERATORS: readonly (readonly [RegExp, string, string])[] = [
 const WRAPPERS = /^(?:filters?|where|search|q|query)$/
 /** Maximum length of names and of values that are interpreted. */
 const READ_LENGTH_MAX = 100
-/** Maximum values of a list that a hint repeats. */
+/** Maximum number of values of a list that a hint repeats. */
 const HINT_VALUES_MAX = 5
 
 /**
@@ -42,8 +43,8 @@ export function hintForOperator(property: Property, operator: string, value: str
 }
 
 /**
- * Returns a hint for a filter whose name consists of a property and other parts, ` Write Status=A.`; null if it is no such
- * filter.
+ * Returns a hint for a parameter whose name contains a property: ` Write Status=A.` for `filter[status]=A`. Returns null if the
+ * name contains none.
  */
 export function hintForFilter(view: View, name: string, value: string): string | null {
   if (name.length > READ_LENGTH_MAX) return null
@@ -60,7 +61,9 @@ export function hintForFilter(view: View, name: string, value: string): string |
   return null
 }
 
-/** Matches OData's `Status eq 'A'` and `contains(Name,'x')`, and `status:A`, `status==A`. */
+/**
+ * Matches comparisons such as OData's `Status eq 'A'`, `status:A` and `status==A`. `CALL` matches OData's `contains(Name,'x')`.
+ */
 const COMPARISON = /^(?<name>[\w./]+)\s*(?:\s(?<word>eq|ne|[gl][te]|in)\s|(?<sign>[<>]=?|!=|==?|:))\s*(?<value>.+)$/i
 const CALL = /^(?<word>contains|startswith)\((?<name>[\w./]+),(?<value>.+)\)$/i
 const WORDS: Readonly<Record<string, string>> = { '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge', '!=': 'ne' }
@@ -76,7 +79,7 @@ export function hintForExpression(view: View, text: string): string | null {
   return hintForOperator(property, operator, value.trim().replace(/^(['"])(.*)\1$/, '$2'))
 }
 
-/** Matches PostgREST's `eq.5` and `in.(1,2)`, and `gte:5`. */
+/** Matches values such as PostgREST's `eq.5` and `in.(1,2)`, or `gte:5`. */
 const PREFIXED = /^(?<word>[a-z]+)[.:](?<value>.*)$/i
 
 /**
@@ -137,7 +140,7 @@ function valuesOf(text: string): string[] {
   return parts.map((part) => part.trim().replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
 }
 
-/** Writes a value for a query string, percent-encoded. */
+/** Writes a value for a query string, percent-encoded; the placeholder if the value is empty or too long. */
 export function operandText(value: string, placeholder: string): string {
   if (value === '' || value.length > READ_LENGTH_MAX) return placeholder
   return excerpt(value).replace(/[\s%&#+\p{Cc}]/gu, (sign) => encodeURIComponent(sign))

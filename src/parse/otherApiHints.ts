@@ -20,7 +20,7 @@ const search: Hint = (entity, value) => {
 const filter: Hint = (entity, value) => hintForExpression(entity, value)?.trim() ?? example(entity)
 const example = (entity: Entity) => `A filter is named after its property, as in ${exampleOf(entity)}=<value>.`
 
-/** Hints for parameters of other APIs that have another name here, or do not exist here. */
+/** Hints for parameters of other APIs that have a different name here, or do not exist here. */
 const HINTS: Readonly<Record<string, Hint>> = {
   'limit perPage pageSize pageLimit size take top rows maxResults paginationPageSize paginationLimit': () =>
     'The size of a page is PageSize.',
@@ -46,7 +46,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
     'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
 }
 
-/** Hints for summaries that differ from those for lists, because groups have other members than rows. */
+/** Hints that differ in summaries from those of `HINTS`, because groups do not have the members of rows. */
 const SUMMARY_HINTS: Readonly<Record<string, Hint>> = {
   'sort order orderBy ordering sortBy sortOrder sorting sorts sortField direction dir': () =>
     'The order is sort=count, descending sort=-count; or sort=-sum(<property>), or something from groupBy.',
@@ -84,7 +84,7 @@ export function hintForParameter(
   return ` ${hint(entity, value, inner)}`
 }
 
-/** Maximum names that a hint repeats. */
+/** Maximum number of names that a hint repeats. */
 const NAMES_MAX = 10
 
 /** Returns the hint `Write sort=-Start,Name.` for `start.desc,name`; null if the entity has no property of one of the names. */
@@ -111,7 +111,7 @@ function fieldsText(entity: Entity, value: string): string | null {
 }
 
 /**
- * Returns the hint `fields names their properties, as in fields=Id,EmployeeId.Department`; null if no path leads to another row.
+ * Returns the hint `fields names their properties, as in fields=Id,EmployeeId.Department`; null if the view has no paths.
  */
 function pathText(view: View): string | null {
   for (const reference of view.properties) {

@@ -77,7 +77,7 @@ const INTEGER = /^-?\d+$/
 /** Parameters that lists and summaries share, each checked; undefined: the request does not have the parameter. */
 export interface CommonParameters {
   readonly filters: Filter[]
-  /** The query string as the client wrote it, without `page` and `cursor`, for links to other pages. */
+  /** The query string as the client wrote it, without `page` and `cursor`, for links to pages. */
   queryWithoutPaging: string
   pageSize?: number
   page?: number
@@ -97,7 +97,7 @@ export function isCommon(purpose: string | undefined): purpose is CommonName {
   return COMMON_NAMES.includes(purpose as CommonName)
 }
 
-/** Adds a parameter to `queryWithoutPaging`, as the client wrote it, unless it is `page` or `cursor`. */
+/** Adds a parameter to `queryWithoutPaging`, as the client wrote it. Leaves out `page` and `cursor`. */
 export function keepForLinks(read: CommonParameters, purpose: string | undefined, { raw }: Parameter): void {
   if (purpose === 'page' || purpose === 'cursor') return
   read.queryWithoutPaging = read.queryWithoutPaging === '' ? raw : `${read.queryWithoutPaging}&${raw}`
@@ -118,8 +118,8 @@ export function readCommonParameter(read: CommonParameters, purpose: CommonName,
 
 /**
  * Reads the parameters of an endpoint, by names in upper or lower case. `codes`: the error for a parameter that is given twice;
- * null: its values are joined by commas. `fault`: message about an unknown parameter. @throws ApiError with such a code, or
- * UnknownParameter
+ * null: its values are joined by commas. `fault`: message about an unknown parameter. @throws ApiError with one of these codes,
+ * or UnknownParameter
  */
 export function readNamed<Name extends string>(
   query: string,
@@ -169,7 +169,9 @@ export function parseSwitch(code: ErrorCode, target: string, text: string): bool
   return text === '1'
 }
 
-/** Returns whether a language writes decimals with a comma. @throws ApiError if it has another decimal mark, or is unknown */
+/**
+ * Returns whether a language writes decimals with a comma; false: with a point. @throws ApiError if it has neither, or is unknown
+ */
 function parseLocale(text: string): boolean {
   const mark = decimalMarkOf(text)
   if (mark !== null) return mark === ','
@@ -183,8 +185,8 @@ export function csvFormOf({ bom = false, excel = false, locale = false }: Common
 }
 
 /**
- * Rejects parameters that would have no effect: paging parameters of a stream, and CSV parameters of another format. @throws
- * ApiError
+ * Rejects parameters that would have no effect: paging parameters of a stream, and CSV parameters if the format is not CSV.
+ * @throws ApiError
  */
 export function rejectUnusedParameters(read: CommonParameters, form: 'json' | 'csv' | 'ndjson'): void {
   if (form !== 'json')
@@ -209,7 +211,7 @@ const PAGING = [
 
 const ID = /^[1-9]\d{0,15}$/
 
-/** Parses the id in a path, 1 to 2^53-1, as text for PostgreSQL; null for any other text, which no row has as its id. */
+/** Parses the id in a path, 1 to 2^53-1, as text for PostgreSQL. Returns null for a text that cannot be an id. */
 export function parseId(segment: string): string | null {
   return ID.test(segment) && Number(segment) <= Number.MAX_SAFE_INTEGER ? segment : null
 }
@@ -227,7 +229,7 @@ export interface CreateParameters {
   readonly match: string | null
 }
 
-/** Parses `dryRun=1` and `match=EmployeeNumber`. Other parameters are rejected. @throws ApiError */
+/** Parses `dryRun=1` and `match=EmployeeNumber`. All other parameters are rejected. @throws ApiError */
 export function parseCreateParameters(query: string): CreateParameters {
   const fault = () => 'To create takes no query parameters but dryRun and match.'
   const { dryRun, match = null } = readNamed(query, { dryRun: 'InvalidDryRun', match: 'InvalidMatch' }, fault)
@@ -235,8 +237,8 @@ export function parseCreateParameters(query: string): CreateParameters {
 }
 
 /**
- * Parses the query string of a request for one row: the properties that `fields` chooses. Null: all properties of the entity
- * itself. @throws ApiError
+ * Parses the query string of a request for one row: the properties that `fields` chooses. Returns null without `fields`: the
+ * answer has all properties of the entity itself. @throws ApiError
  */
 export function parseRowFields(view: View, query: string): Projection | null {
   const { fields = null } = readNamed(query, { fields: null }, () => 'The address of a row takes no query parameter but fields.')
@@ -244,8 +246,8 @@ export function parseRowFields(view: View, query: string): Projection | null {
 }
 
 /**
- * Parses `Id,Name,Period.Days,EmployeeId.Department`; an object stands for all its parts. Null: the request chooses nothing, and
- * gets all properties of the entity itself. D56, D91 @throws ApiError InvalidFields
+ * Parses `Id,Name,Period.Days,EmployeeId.Department`; an object stands for all its parts. Returns null if `text` is null: the
+ * request gets all properties of the entity itself. D56, D91 @throws ApiError InvalidFields
  */
 export function parseFields(view: View, text: string | null): Projection | null {
   if (text === null) return null

@@ -1,4 +1,4 @@
-// Paths: properties of other rows, to which references lead, such as `EmployeeId.Department` and `EmployeeId.CompanyId.Name`. D91
+// Paths: properties of rows to which references lead, such as `EmployeeId.Department` and `EmployeeId.CompanyId.Name`. D91
 import { isGroup, type Property, relatedProperty } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
 import { memoize } from '../model/memoize.ts'
@@ -8,7 +8,7 @@ import type { View } from '../model/view.ts'
 import { findMember, listed, plain } from './names.ts'
 import { type MeantPath, suggestOrList } from './nearestProperty.ts'
 
-/** Maximum references through which a path leads. */
+/** Maximum number of references through which a path leads. */
 const REFERENCES_MAX = 2
 
 /** The first step of a path: a reference, the view of the rows to which it leads, and the rest of the path. */
@@ -35,8 +35,8 @@ export function findRelated(view: View, name: string, references = REFERENCES_MA
 }
 
 /**
- * Returns the reference along which a property is copied; for a related property, a path through the same references. Null: the
- * property is no copy, or the view does not have the reference.
+ * Returns the reference along which a property is copied; for a related property, a path through the same references. Returns
+ * null if the property is no copy, or if the view does not have the reference.
  */
 export function referenceOfCopy(view: View, { column, related }: Property): Property | null {
   if (related) {
@@ -46,7 +46,7 @@ export function referenceOfCopy(view: View, { column, related }: Property): Prop
   return view.properties.find(({ reference }) => reference?.copy?.column === column) ?? null
 }
 
-/** Returns the end of a message: why a path leads nowhere, and what was probably meant. Null: the name is no path. */
+/** Returns the end of a message: why a path leads nowhere, and what was probably meant. Returns null if the name is no path. */
 export function faultOfPath(view: View, name: string, references = REFERENCES_MAX): string | null {
   const step = firstStep(view, name)
   if (step === null) return null
@@ -95,7 +95,7 @@ const READ_LENGTH_MAX = 100
 
 /**
  * Returns the path that a name probably means: `EmployeeId.Department` for `employee_id__department`, `Employee.Department`,
- * `EmployeId.Department` and `Department`; null if the name means no path, or is misspelled in another way.
+ * `EmployeId.Department` and `Department`. Returns null if no path is recognized.
  */
 export function meantPath(view: View, name: string, references = REFERENCES_MAX): MeantPath | null {
   if (name.length > READ_LENGTH_MAX || references === 0) return null
@@ -144,8 +144,8 @@ function misspelledPath(view: View, name: string, references: number): string | 
 }
 
 /**
- * Splits a path after its first reference: the longest name of a property of the view that is followed by a dot. Null: the name
- * does not begin with a reference.
+ * Splits a path after its first reference: the longest name of a property of the view that is followed by a dot. Returns null if
+ * the name does not begin with a reference.
  */
 function firstStep(view: View, name: string): Step | null {
   const first = name.indexOf('.')

@@ -6,7 +6,7 @@ import { yieldEvery } from '../os/time.ts'
 import { completeRow, type NewRow, nearestRight, type ParsedBody, parseBody } from './assignments.ts'
 import { BODY_BYTES_MAX, checkComplexity, elementEnd, invalidJson, isObject, parseOrThrow, type UnparsedRows } from './body.ts'
 
-/** Maximum rows of a body; error messages contain the number, too. */
+/** Maximum number of rows of a body. Error messages repeat the number. */
 const ROWS_MAX = 1_000
 
 /**
@@ -21,7 +21,7 @@ export async function findRows({ text, form }: UnparsedRows): Promise<readonly s
     if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
     const target = `[${rows.length}]`
     if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
-    // Rows of an array have been checked by the search for their ends.
+    // The rows of an array have been checked by `elementsOf`.
     if (form === 'lines') checkComplexity(row, target)
     rows.push(row)
     const others = turn()

@@ -41,7 +41,7 @@ import { directionHint, readDirected } from './sortHints.ts'
 import { isZoned, parseZone, rejectUnusedZone } from './zone.ts'
 
 export const KEYS_MAX = 3
-/** Maximum properties of each aggregate. */
+/** Maximum number of properties of each aggregate. */
 export const MEASURES_MAX = 8
 
 /** Parameters of a summary that are not filters. */
@@ -58,7 +58,7 @@ const OTHER_NAMES = Object.entries({
 })
 const HINTS = new Map(OTHER_NAMES.map(([word, name]) => [word, ` Did you mean ${name}?`]))
 HINTS.set('count', ' Its groups always have a count.')
-/** Members of every group's JSON, so no key may have these names. */
+/** Members of every group's JSON, so no group key may have these names. */
 const MEMBERS: readonly string[] = ['count', ...AGGREGATES]
 const EXPRESSION = /^(\w+)\((.*)\)$/
 
@@ -106,21 +106,21 @@ function readParameters(view: View, query: string): Parameters {
   return { ...read, keys: withReferences(view, withZone(read.keys, read.zone)) }
 }
 
-/** Sets the zone of the keys that are periods of date-times. */
+/** Sets the zone of the group keys that are periods of date-times. */
 function withZone(keys: readonly GroupKey[], zone: Zone | null): readonly GroupKey[] {
   if (zone === null || zone.isUtc) return keys
   return keys.map((key) => (isZoned(key) ? { ...key, zone } : key))
 }
 
-/** Returns the keys that group by month of the view's own date-times, such as `month(Start)`. */
+/** Returns group keys by month for the date-times of the view, such as `month(Start)`. */
 function periodsOf(view: View): string[] {
   const keys = view.properties.map((property) => ({ property, period: 'month' as const }))
   return keys.filter(isZoned).map(groupName)
 }
 
 /**
- * Adds the reference of each copied name as the next key. Different rows may have the same name, and each of them must be a group
- * of its own. D92
+ * Adds a group key after each copied name: the reference along which it is copied. Rows may have the same name, but each of them
+ * must be a group of its own. D92
  */
 function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {
   return keys.flatMap((key) => {
@@ -239,7 +239,7 @@ function aggregated({ properties }: Entity, aggregate: Aggregate): Property[] {
   return properties.filter((property) => takesAggregate(property, aggregate))
 }
 
-/** Adds a sort, unless an earlier sort is by the same column. */
+/** Adds a sort if no earlier sort is by the same column. */
 function addSort(sorts: GroupSort[], sort: GroupSort) {
   if (!sorts.some(({ column }) => column === sort.column)) sorts.push(sort)
 }
@@ -261,7 +261,7 @@ function sortColumn(view: View, { keys, figures }: Sortable, text: string): numb
   throw new ApiError('InvalidSort', message, { target: 'sort' })
 }
 
-/** Finds the property of `sum(Period.Days)`. */
+/** Finds the property in a sort such as `sum(Period.Days)`. */
 function summedIn(view: View, text: string): Property | null {
   const [, word, name = ''] = EXPRESSION.exec(text) ?? []
   const member = word?.toLowerCase() === 'sum' ? (findMember(view, name) ?? findRelated(view, name)) : undefined

@@ -17,7 +17,9 @@ import { orFaults } from './rows.ts'
 /** Function that adds a row's index to a fault, or returns the fault as it is if the body was a single object. */
 type FaultOf = (index: number, fault: Fault) => Fault
 
-/** Finds the property that `match` names. `view`: null if the key may read no rows. @throws ApiError InvalidMatch, Forbidden */
+/**
+ * Finds the property that `match` names. `view`: null if the caller may read no rows. @throws ApiError InvalidMatch, Forbidden
+ */
 export function parseMatch(entity: Entity, view: View | null, name: string): Property {
   if (view === null) {
     const message = `match looks for rows, and you have no right to read ${entity.plural}: create them without it.`
@@ -52,7 +54,7 @@ export interface MatchedRow {
   readonly faults: readonly Fault[]
 }
 
-/** Reads the value of the matched property from each row. `values`: rows as JSON. */
+/** Reads the value of the matched property from each row. `values`: the rows, parsed from JSON. */
 export function findMatched(matched: Property, values: readonly unknown[], faultOf: FaultOf): MatchedRow[] {
   const firsts = new Map<string, number>()
   return values.map((body, index) => {
@@ -117,8 +119,8 @@ export interface UpsertRows {
 
 /**
  * Parses rows after their stored rows have been looked up. `ids`: for each row the id of its stored row; null: the row is new.
- * One right creates all new rows, and one right must let the key set all properties that the body sets in stored rows. D104
- * @throws ApiError with the faults of all rows
+ * One right must create all new rows, and one right must let the caller set all properties that the body sets in stored rows.
+ * D104 @throws ApiError with the faults of all rows
  */
 export async function parseUpsert(
   entity: Entity,
@@ -171,7 +173,10 @@ interface Parsed {
 
 const bodiesOf = (parsed: readonly Parsed[]) => parsed.map(({ body }) => body)
 
-/** Parses the values that one row sets. Null: the row is no object, or must not be written; `faults` then says why. */
+/**
+ * Parses the values that one row sets. Returns null if the row is no object, or if it must not be written; `faults` then says
+ * why.
+ */
 function parseRow(
   entity: Entity,
   { create, update }: Pick<Access, 'create' | 'update'>,
