@@ -149,7 +149,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   return withRightsOfNow(listedBy(call), (reads) => principal.rightsNow(reads), answerWith)
 }
 
-/** Returns the entity whose rows a request is about to list; an empty array for other requests. */
+/** Returns the entity whose rows a request lists, in an array; an empty array if the request lists no rows. */
 function listedBy({ request: { method }, location }: Call): readonly Entity[] {
   const entity = location?.endpoint.entity ?? null
   return entity !== null && location?.id === '' && (method === 'GET' || method === 'HEAD') ? [baseOf(entity)] : []

@@ -26,13 +26,13 @@ export function credentialOf({ headers }: Request, takesTokens: boolean): Creden
   return token === undefined ? undefined : { kind: 'token', text: token }
 }
 
-/** Match the header of a client that tries to send a key, or a token, even if it is not well formed. */
+/** Match the header of a client that tries to send a key, or a token, even if the header is not well formed. */
 const MEANS_KEY = /^\s*ApiKey\b/i
 const MEANS_TOKEN = /^\s*Bearer\b/i
 
 /**
- * Returns whether a request to this endpoint is answered without a valid key. `isKnown`: true if its key or person is already
- * known.
+ * Returns whether a request to this endpoint is answered without a valid key. `isKnown`: true if the key or person of the request
+ * is already known.
  */
 export function needsNoKey(
   endpoint: Endpoint | undefined,
@@ -50,12 +50,12 @@ export function needsNoKey(
 const OTHER_SCHEMES = ['Bearer', 'Basic', 'Token', 'Key', 'Api-Key', 'Digest']
 /** Headers in which people send keys by mistake. */
 const OTHER_HEADERS = ['X-API-Key', 'Api-Key']
-/** Matches a JWT, which people send by mistake with the scheme of keys. */
+/** Matches a JWT, which people send by mistake with the scheme ApiKey. */
 const TOKEN_AS_KEY = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Returns a hint about a wrong form of the header, such as ` The scheme is ApiKey, not Bearer.`; '' if there is nothing to hint
- * at. D33, D97
+ * Returns a hint about a wrong `Authorization` header, such as ` The scheme is ApiKey, not Bearer.`; '' if nothing can be hinted.
+ * D33, D97
  */
 function hintForKey({ headers }: Request, takesTokens: boolean): string {
   const header = headers.get('authorization')
@@ -112,7 +112,9 @@ export function unconfirmed(refusal: string | null): ApiError {
   return retryLater(message)
 }
 
-/** Returns functions that check the keys of streams again while they run, and that charge requests which count as several. */
+/**
+ * Returns functions that check the key of a stream again while the stream runs, and that charge requests which count as several.
+ */
 export function keyChecks(admission: Admission): KeysInUse {
   const confirm = async (request: Request): Promise<Principal> => {
     const { principal, isConfirmed, refusal } = await admission.confirm(credentialOf(request, admission.takesTokens))

@@ -40,7 +40,9 @@ export function isPreflight({ method, headers }: Request): boolean {
   return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 }
 
-/** Allows every request at any path: a page cannot see why a preflight is refused, but can read the error of its request. */
+/**
+ * Allows every request at any path: a page cannot see why a preflight is refused, but can read the error of the request itself.
+ */
 export function respondPreflight(): Reply {
   return respondEmpty({
     'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',

@@ -12,20 +12,20 @@ import { StoredBody } from '../respond/storedBody.ts'
 import { RightsReader } from '../rights/reader.ts'
 
 /**
- * Maximum documents of keys that a worker keeps. Each document has some 450 KB; a document that is not kept is made in
- * milliseconds.
+ * Maximum number of documents that a worker keeps for requests with a key or token. Each document has some 450 KB; a document
+ * that is not kept is made again in milliseconds.
  */
 const DOCUMENTS_MAX = 16
 
 /**
- * Value of `Cache-Control`: a client that keeps a document asks each time whether it has changed. The ETag saves sending it
- * again.
+ * Value of `Cache-Control`: a client that keeps a document asks each time whether it has changed. If it has not, the ETag saves
+ * sending it.
  */
 const CACHE_CONTROL = 'no-cache'
 
 export class Documents {
   private open: StoredBody | null = null
-  /** Documents of keys, by the result of `topicsOf`. Persons with the same roles share a document. */
+  /** Documents for requests with a key or token, by the result of `topicsOf`. Persons with the same roles share a document. */
   private readonly ofKeys = new LruCache<StoredBody>(DOCUMENTS_MAX, () => 1)
 
   /** `factsOf` is called when a document is made, since the server knows its address only once it listens. */

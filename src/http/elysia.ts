@@ -1,5 +1,5 @@
-// The internals of Elysia and its bearer plugin: all that this program uses although their types do not promise it. Checked at
-// the start.
+// The internals of Elysia and its bearer plugin: all that this program uses although their types do not promise it. `checkElysia`
+// checks them at the start.
 import { bearer } from '@elysiajs/bearer'
 import { type AnyElysia, Elysia } from 'elysia'
 import { CLIENT_IDLE_MS } from '../execute/limits.ts'
@@ -52,7 +52,7 @@ export function addRoute(app: AnyElysia, method: string, path: string, handle: H
   else app.route(method, path, ({ request }) => handle(request, ''), UNPARSED)
 }
 
-/** Adds the route for all paths and methods that no other route matches. */
+/** Adds a route for all paths and methods that have no route. */
 export function addRest(app: AnyElysia, handle: (request: Request) => Response | Promise<Response>): void {
   app.all('/*', ({ request }) => handle(request), UNPARSED)
 }
@@ -107,8 +107,7 @@ export function bearerOf(authorization: string): string | undefined {
 
 /**
  * Checks that the libraries do what this file relies on. `app` has no routes; the check adds some, so the app must not serve
- * later.
- * @throws Error for versions that do something else
+ * later. @throws Error for versions that do not do it
  */
 export function checkElysia(app: AnyElysia, read: ReadBearer | null = readBearer): void {
   check(read?.({ headers: { authorization: 'ApiKey x' }, query: {} }).bearer === 'x', 'the hook of the bearer plugin')

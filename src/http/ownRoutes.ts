@@ -16,8 +16,8 @@ export interface OwnRoute {
 }
 
 /**
- * Checks that the project's own routes differ from the routes of the API, and from the names of named views, because people can
- * add views without knowing the routes. @throws Error that names the first conflict
+ * Checks that the routes of APP_FILE differ from the routes of the API, and from the names of named views: people can add views
+ * without knowing the routes. @throws Error that names the first conflict
  */
 export function requireFree(own: readonly OwnRoute[], routes: readonly Route[], views: readonly NamedView[]): void {
   const named = new Map(views.map((view) => [view.plural.toLowerCase(), view]))
@@ -60,14 +60,16 @@ export function ownPaths(routes: readonly OwnRoute[]): [RegExp, Endpoint][] {
 /** Returns a copy of a request with its body in memory, which is limited to the size that the API allows for one row. */
 async function bounded(request: Request): Promise<Request> {
   const { method, headers } = request
-  // HTTP/1.0 allows requests without a Host header, whose URL is relative.
+  // In HTTP/1.0 a request may lack the Host header. Then its URL is relative.
   const { href } = new URL(request.url, 'http://localhost')
   if (method === 'GET' || method === 'HEAD') return new Request(href, { method: 'GET', headers })
   const body = await readBytes(request)
   return new Request(href, { method, headers, body: body.length === 0 ? null : body })
 }
 
-/** Common headers as `finish` in app.ts spells them. A route may pass on a response of the API that already has them. */
+/**
+ * Common headers as `finish` in app.ts spells them. A route may pass on a response of the API, which already has these headers.
+ */
 const COMMON = [
   'X-Request-Id',
   'X-Content-Type-Options',
@@ -103,8 +105,8 @@ const encodeSegment = (segment: string) => encodeURIComponent(/^\.{0,2}$/.test(s
 /** Headers of the client's request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
 /**
- * Number of requests that `ask` has sent for a client's request and that are of its kind: a read, or a write. Other requests are
- * not counted.
+ * Number of requests that `ask` has sent for a client's request. If the client's request reads, only reads are counted; if it
+ * writes, only writes.
  */
 const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
@@ -128,9 +130,9 @@ function passOn(request: Request, method: string, headers: Headers) {
 
 /**
  * Sends a request to the API with the key and the rights of the client of `request`: `ask(request, 'PATCH', ['Bookings', id], {
- * Status: 'Approved' })`. Only the rows of an array are charged to the key's limits. If the client sends an `Idempotency-Key`,
- * each write is done once, provided that the route sends the same requests in the same order. @throws Error if `request` is not a
- * client's
+ * Status: 'Approved' })`. Only the rows of an array are charged to the limits of the key. If the client repeats its request with
+ * the same `Idempotency-Key`, each write is done once, provided that the route sends the same requests in the same order. @throws
+ * Error if `request` is not a client's
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
   const answer = askers.get(request)

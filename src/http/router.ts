@@ -33,7 +33,7 @@ export interface Location {
 /** A location that Elysia has matched. */
 export interface Match extends Location {
   /**
-   * Path for which the match is right; null if the match is right for all paths. Elysia reads another path from some URLs, so
+   * Path for which the match is right; null if the match is right for all paths. Elysia reads a wrong path from some URLs, so
    * this path must be compared with that of the request.
    */
   readonly path: string | null
@@ -48,7 +48,9 @@ export interface Route {
   match(id: string): Match | null
 }
 
-/** Matches the id of a row. Any other segment can belong to a fixed path in other capitals: `/Absences/summary`. */
+/**
+ * Matches the id of a row. A segment that is no id can belong to a fixed path in unusual capitals, such as `/Absences/summary`.
+ */
 const ROW_ID = /^\d+$/
 
 /** Makes an endpoint from the handlers of its methods. If there is a handler for GET, HEAD is allowed, too. D19 */
@@ -61,11 +63,11 @@ export function defineEndpoint(
 }
 
 /**
- * Finds the paths that Elysia does not match: paths in other capitals, with a slash at the end, or with a method that they do not
- * have.
+ * Finds the paths that Elysia does not match: paths in unusual capitals, with a slash at the end, or with a method that has no
+ * route.
  */
 export class Router {
-  /** Endpoints without an id, by their path in lower case, without a slash in front. */
+  /** Endpoints without an id, by their path in lower case, without the leading slash. */
   private readonly fixed = new Map<string, Endpoint>()
   /** Endpoints with an id, by their path in lower case without the id's segment. */
   private readonly items = new Map<string, Endpoint>()
@@ -102,8 +104,8 @@ export class Router {
   }
 
   /**
-   * Finds a path of APP_FILE for a method that it has no route for, so that the response is 405, or has `Allow` for OPTIONS,
-   * instead of 404. Returns null for other paths.
+   * Finds a path of APP_FILE that has no route for the request's method. The response is then 405, or has `Allow` for OPTIONS,
+   * instead of 404. Returns null if APP_FILE does not have the path.
    */
   other(path: string): Location | null {
     const endpoint = this.others.find(([pattern]) => pattern.test(path))?.[1]
@@ -111,8 +113,8 @@ export class Router {
   }
 
   /**
-   * Returns the paths of one segment, for an error that suggests the nearest of them. `isSeen`: returns whether the client may
-   * know of an endpoint.
+   * Returns the paths that have one segment, for an error that suggests the nearest of them. `isSeen`: returns whether the client
+   * may know of an endpoint.
    */
   names(isSeen: (endpoint: Endpoint) => boolean): string[] {
     const paths = [...this.fixed.values()].filter(isSeen).map(({ route }) => route.slice(1))

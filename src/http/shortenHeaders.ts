@@ -10,7 +10,7 @@ const HEAD_BYTES_MAX = 4 * 1024
 const LONG_HEAD_BYTES_MAX = 16 * 1024
 
 const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
-/** Bytes that Bun adds to the headers, except the digits of the body's length. */
+/** Number of bytes that Bun adds to the headers, without the digits of the body's length. */
 const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
 
 /**
@@ -31,7 +31,7 @@ interface Step {
  * `previous` is dropped first.
  */
 const STEPS: readonly Step[] = [
-  // `*` names all headers for pages that send no cookies, and only such pages get a response.
+  // For pages that send no cookies, `*` names all headers. Pages that send cookies may not read the response.
   { shorten: (headers) => replace(headers, 'Access-Control-Expose-Headers', '*'), dropsCursor: false },
   // `Link` repeats `Location`.
   { shorten: (headers) => delete headers.Link, dropsCursor: false },

@@ -29,7 +29,7 @@ interface Watch {
 }
 
 /**
- * Streams a body. Each text is made when the client has taken the text before, so that other requests run in between. After an
+ * Streams a body. Each text is made when the client has taken the previous text, so that other requests run in between. After an
  * error a last line says so, or the connection breaks, so that a client never takes a part of a list for the whole list.
  */
 export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
@@ -218,8 +218,8 @@ const PIECE_BYTES = 64 * 1024
 const WHOLE_BYTES_MAX = 512 * 1024
 
 /**
- * Splits a long body into pieces. Each piece is sent when the client has taken the piece before: Bun copies what a client has not
- * taken, so hundreds of slow clients that load the script of the docs would fill the memory.
+ * Splits a long body into pieces. Each piece is sent when the client has taken the previous piece: Bun copies what a client has
+ * not taken, so hundreds of slow clients that load the script of the docs would fill the memory.
  */
 export function chunked(body: WholeBody, method: string): WholeBody | ReadableStream<Uint8Array> {
   if (body === null || typeof body === 'string' || body.length <= WHOLE_BYTES_MAX || method === 'HEAD') return body

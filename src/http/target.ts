@@ -7,7 +7,7 @@ import { encodeRaw, TARGET_LENGTH_MAX } from '../respond/pageLinks.ts'
 export interface Target {
   readonly path: string
   readonly query: string
-  /** Error of a target that cannot be read, whose `path` and `query` are ''; null if it can be read. */
+  /** Error if the target cannot be read: then `path` and `query` are ''. Null: it can be read. */
   readonly fault: ApiError | null
 }
 
