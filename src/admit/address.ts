@@ -57,7 +57,7 @@ function wordsOf(part: string): number[] {
   return [(a << 8) | b, (c << 8) | d]
 }
 
-/** Maximum entries of X-Forwarded-For that are read, because a client can send any number of entries. */
+/** Maximum number of entries of X-Forwarded-For that are read, because a client can send any number of entries. */
 const HOPS_MAX = 32
 
 /**

@@ -34,7 +34,9 @@ interface Admitted extends Identified {
   readonly rateLimit: RateLimitStatus
 }
 
-/** Maximum time that a request to an open path waits for the look-up of its key, or for the keys of the tokens' issuer. */
+/**
+ * Maximum time that a request to an open path waits for the look-up of its API key, or for the public keys of the token issuer.
+ */
 const OPEN_MS_MAX = 250
 const UNCONFIRMED: Identified = { principal: null, isConfirmed: false, refusal: null }
 const NOT_LOOKED_UP: Identified = { principal: null, isConfirmed: true, refusal: null }
@@ -58,8 +60,8 @@ export class Admission {
    * Finds the key or person of a credential and charges the request to it, or to the address if the credential is not valid. An
    * unknown key is looked up, and an unknown token verified, before anything is charged, so a valid credential never costs its
    * address a request. If the address has no requests left, unknown keys are not looked up and unknown tokens not verified. So an
-   * attacker can neither try many keys nor make the server compute many signatures. `isOpen`: the path needs no key, so the
-   * request does not wait for a slow database or issuer.
+   * attacker can neither try many keys nor make the server verify many tokens. `isOpen`: the path needs no key, so the request
+   * does not wait for a slow database or issuer.
    */
   admit(credential: Credential | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     if (credential?.kind === 'token') {
@@ -104,8 +106,8 @@ export class Admission {
     if (!anonymous.admitted) return { ...NOT_LOOKED_UP, rateLimit: anonymous }
     const confirmed = this.confirm(credential)
     const found = await (isOpen ? withDeadline(confirmed, OPEN_MS_MAX, () => UNCONFIRMED) : confirmed)
-    // Charges nothing, because the key or token may be valid. When it can be confirmed again, the address must have requests
-    // left.
+    // Charges nothing, because the key or token may be valid: the address must have requests left when the database or the issuer
+    // answers again.
     if (found.principal === null && !found.isConfirmed && !isOpen) return { ...found, rateLimit: anonymous }
     return this.charged(found, address)
   }

@@ -1,12 +1,11 @@
-// API keys as text: generates, recognizes and hashes them, and keeps the development key. This file does not know the database's
-// keys.
+// API keys as text: generates, recognizes and hashes them, and keeps the development key.
 import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 /**
- * Matches `ApiKey`, in upper or lower case, spaces, and the key. Texts longer than any key are not hashed. Spec 5, rule 1; RFC
- * 9110, 11.1.
+ * Matches `ApiKey`, in upper or lower case, spaces, and the key. A text that is much longer than a key does not match, so that it
+ * is not hashed. Spec 5, rule 1; RFC 9110, 11.1.
  */
 const AUTHORIZATION = /^ApiKey +([\x21-\x7e]{1,256})$/i
 

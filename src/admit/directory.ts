@@ -12,8 +12,8 @@ export class Directory {
   private readonly words: Int32Array
 
   /**
-   * `probeMax`: number of slots to try, from a client's home slot on. If all slots of the table are tried, a new client finds any
-   * free one.
+   * `probeMax`: number of slots to try, from a client's home slot on. If it is the number of all slots, a new client finds every
+   * free slot.
    */
   constructor(
     private readonly region: Region,
@@ -35,7 +35,7 @@ export class Directory {
     return null
   }
 
-  /** Counts the clients with a request that a rule still counts. */
+  /** Returns the number of clients that have a request which a rule still counts. */
   countInUse(): number {
     const { words, table } = this
     const second = this.second()
@@ -47,10 +47,10 @@ export class Directory {
     return count
   }
 
-  /** Assigns an entry to a client, and returns its slot. Null if all slots that the client can have are taken. */
+  /** Assigns an entry to a client, and returns its slot. Returns null if all slots that the client can have are taken. */
   assign(low: number, high: number): number | null {
-    // Checked without the lock, so that a flood of new clients does not queue for the lock when all slots are taken. Another
-    // process may have just assigned a slot to this client.
+    // Room is looked for without the lock, so that a flood of new clients does not queue for the lock when all slots are taken.
+    // Another process may have just assigned a slot to this client, so the client is looked for again.
     if (!this.hasRoom(low, high)) return this.find(low, high)
     const slots = this.slotsOf(low, high)
     const second = this.second()
@@ -80,7 +80,10 @@ export class Directory {
     return Array.from({ length: this.probeMax }, (_, probe) => (home + probe) % this.table.clients)
   }
 
-  /** Returns whether a client whose last request came in second `seen` has no requests that a rule still counts. */
+  /**
+   * Returns whether no rule counts a request of a client any more. `seen`: time of the client's last request, in seconds;
+   * `second`: the current time.
+   */
   isIdle(seen: number, second: number): boolean {
     return (second - seen - 1) * 1_000 >= this.idleMs
   }

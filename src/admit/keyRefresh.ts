@@ -12,7 +12,7 @@ const WAIT_MS = 1_000
  * Interval at which all keys are read even if their version is unchanged, because an operator may have changed the table by hand.
  */
 const RELOAD_MS = 60_000
-/** Maximum age of the last confirmation while the keys cannot be read; then requests are refused. */
+/** Maximum age of the last confirmation while the keys cannot be read. If it is older, requests are refused. */
 const CONFIRMED_MS_MAX = 5_000
 
 export type Outage = 'away' | 'refused'
@@ -95,7 +95,7 @@ export class KeyRefresh {
   }
 
   private noteOutage(kind: Outage, error: unknown) {
-    // At the start, the supervisor logs that the server waits for the database.
+    // At the start, the supervisor logs that the server waits for the database, so nothing is reported here.
     const isWaiting = kind === 'away' && this.loadedMs === Number.NEGATIVE_INFINITY
     if (isWaiting || this.outages.has(kind)) return
     this.outages.add(kind)

@@ -10,10 +10,11 @@ import { anonymousClients, type LimiterSettings, type LimiterTables, ownTableOf,
 import type { RedisWindows } from './redis.ts'
 import { SlidingWindows } from './window.ts'
 
-/** Maximum slots to try for an address. The number is small, so that a flood of addresses stays cheap. */
+/** Maximum number of slots to try for an address. It is small, so that a flood of addresses stays cheap. */
 const ANONYMOUS_PROBE_MAX = 64
 /**
- * Maximum slots to try for a person: few, so that a person's first request is cheap, but enough for a table that is nearly full.
+ * Maximum number of slots to try for a person. It is small, so that a person's first request is cheap, but it is enough for a
+ * table that is nearly full.
  */
 const PERSON_PROBE_MAX = 1_000
 
@@ -54,7 +55,7 @@ export class Limiters {
     }
   }
 
-  /** Returns whether the table of the key's own limits is open, or the key has no own limits. */
+  /** Returns whether the key can be charged: it has no limits of its own, or the table of its limits is open. */
   hasTableOf(key: KeyRecord): boolean {
     const table = ownTableOf(key)
     return table === null || this.own.has(table)
@@ -80,7 +81,7 @@ export class Limiters {
 /** Limits of a client and what is left of them, as response headers state it. */
 export interface RateLimitStatus {
   readonly admitted: boolean
-  /** The rule that the other fields describe. */
+  /** The rule that `remaining`, `reset` and `state` describe. */
   readonly rule: Rule
   readonly remaining: string
   /** Time at which the window resets, rounded up to a full second: `2026-11-21T13:05:00Z`. */
@@ -194,11 +195,11 @@ export class Limiter {
   }
 }
 
-/** Seconds of the times whose text is in the cache `texts`: many requests have the same reset time. */
+/** Cached times in seconds; `texts` has their texts at the same indexes. Many requests have the same reset time. */
 const seconds = new Float64Array(256)
 const texts: string[] = Array.from({ length: seconds.length }, () => '')
 
-/** Returns the time in `afterMs` from now as text, rounded up to a full second. */
+/** Returns the time `afterMs` from now as text, rounded up to a full second. */
 function resetText(afterMs: number): string {
   // 1 ms is added, because both clocks are cut to whole milliseconds.
   const second = Math.ceil((Date.now() + afterMs + 1) / 1_000)

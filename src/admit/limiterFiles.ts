@@ -14,7 +14,10 @@ export interface LimiterTables {
   readonly anonymous: string
   /** Null if the server takes no tokens of persons. */
   readonly persons: string | null
-  /** Tables of keys with their own limits, by `ownTableOf`. `serial` changes when a table is replaced at the same path. */
+  /**
+   * Tables of keys with their own limits, by the name from `ownTableOf`. `serial` changes when a table is replaced at the same
+   * path.
+   */
   readonly own: ReadonlyMap<string, { readonly path: string; readonly serial: number }>
   /** Number that changes when the table of all keys, of all addresses or of all persons is replaced. */
   readonly serial: number
@@ -84,8 +87,8 @@ export class LimiterFiles {
   }
 
   /**
-   * Creates missing tables, replaces damaged ones, and deletes tables of own limits that are not in `limits` (null: deletes
-   * none). @throws Error if a shared table does not fit into memory; for a key's own table `onNoRoom` is called instead
+   * Creates missing tables, replaces damaged ones, and deletes the tables of keys' own limits that are not in `limits` (null:
+   * deletes none). @throws Error if a shared table does not fit into memory; for a key's own table `onNoRoom` is called instead
    */
   ensure(limits: OwnLimits | null, onNoRoom: (error: Error, name: string) => void): LimiterTables {
     // An operator may have deleted the folder.

@@ -69,8 +69,8 @@ export class RedisWindows {
   }
 
   /**
-   * Fails the store if its oldest command has waited too long. Counts sweeps, not time: if this process is paused, answers that
-   * came in the meantime are read before the next sweep.
+   * Gives up the connection to the store if the oldest command has waited too long. Counts sweeps, not time: if this process is
+   * paused, answers that came in the meantime are read before the next sweep.
    */
   private sweep() {
     this.sweeps++
@@ -206,7 +206,7 @@ const ringScriptHash = new Bun.CryptoHasher('sha1').update(ringScript).digest('h
 export function ringArguments(client: string, rules: readonly Rule[], isCharged = true, nowMs = 0): string[] {
   const depth = Math.max(...rules.map(({ limit }) => limit))
   const numbers = [nowMs, depth, longestOf(rules), Number(isCharged), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]
-  // The braces keep all keys of a client on one node of a Redis cluster.
+  // The braces keep all Redis keys of a client on one node of a Redis cluster.
   return ['1', `roster:{${client}}:${formatRules(rules)}`, ...numbers.map(String)]
 }
 

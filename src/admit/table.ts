@@ -1,4 +1,5 @@
-// Memory layout of a rate-limit table: indexes of entries and cells, and lap bits. This file neither reads nor writes memory.
+// Memory layout of a rate-limit table: indexes of entries and cells, and lap bits. This file only computes; directory.ts and
+// window.ts read and write the memory.
 import { HEADER_WORDS } from '../os/region.ts'
 
 // Indexes of the words of an entry.
@@ -16,18 +17,18 @@ export const SEEN = 4
 export const OWNER = 5
 const ENTRY_WORDS = 8
 
-/** Bits of a cell: 31 bits for a time in milliseconds, and one bit for the lap. */
+/** Bits of a cell: 31 bits for a time in milliseconds, and one bit that changes with each lap of the ring. */
 export const TIME = 0x7fffffff
 export const LAP = ~TIME
 
 /**
- * Layout of a table: an entry for each of `clients`, one more entry that all other clients share, and a ring of `depth` cells for
- * each entry.
+ * Layout of a table: an entry for each of `clients`, one more entry that all further clients share, and a ring of `depth` cells
+ * for each entry.
  */
 export class Table {
   private readonly rings: number
 
-  /** `wrap`: after this many admissions their numbers begin again at 0. It is a multiple of two laps. */
+  /** `wrap`: after this many admissions their numbers begin again at 0. It is a multiple of two laps of the ring. */
   constructor(
     readonly words: Int32Array,
     readonly clients: number,
@@ -55,8 +56,8 @@ export class Table {
   }
 
   /**
-   * Returns whether admission `number` is in the cell that has this word: its lap bit is 1 in even laps of the ring, and 0 in odd
-   * laps.
+   * Returns whether the cell with this word has admission `number`. A lap is `depth` admissions: the lap bit is 1 in even laps of
+   * the ring, and 0 in odd laps.
    */
   isTaken(word: number, number: number): boolean {
     return word < 0 === this.isEvenLap(number)

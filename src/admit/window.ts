@@ -26,12 +26,12 @@ function depthOf(rules: readonly Rule[]): number {
  * number n is in cell n % depth. A rule admits number n when admission n - limit is over one period old, in whole
  * milliseconds. All rules read the same ring, so one write charges all of them or none.
  *
- * To admit, a process replaces the word that it has read from the cell of number `head` by the time, with one compare-and-swap.
- * The process that succeeds has the admission, and what it has checked before still holds, because no later number can exist
- * while that cell is unchanged. Times never decrease from one number to the next: a process reads the clock for a number after
- * the swap of the number before, and before its own swap. There is no lock that a dead process could hold. If a process dies
- * before it has moved the head, the lap bit of the cell shows this: the bit is 1 in even laps of the ring and 0 in odd laps. The
- * next process then moves the head.
+ * To admit a request, a process writes the time to the cell of number `head`, by one compare-and-swap with the word that it has
+ * read from the cell. The process that succeeds has the admission, and what it has checked before still holds, because no later
+ * number can exist while the cell is unchanged. Times never decrease from one number to the next: a process reads the clock for a
+ * number after the swap of the previous number, and before the swap of this number. There is no lock that a dead process could
+ * hold. If a process dies before it has moved the head, the lap bit of the cell shows this: the bit is 1 in even laps of the ring
+ * and 0 in odd laps. The next process then moves the head.
  *
  * If a table is full, all clients without an entry share one entry, so that every request is counted.
  */
@@ -46,7 +46,8 @@ export class SlidingWindows {
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 
   /**
-   * `probeMax`: number of slots that a client's entry can be in. If it is less than all slots, a flood of new clients is cheap.
+   * `probeMax`: number of slots that a client's entry can be in. If it is less than the number of all slots, a flood of new
+   * clients is cheap.
    */
   constructor(
     region: Region,
@@ -76,7 +77,7 @@ export class SlidingWindows {
       // Another client has been assigned the entry in the meantime.
     }
     this.overflowed++
-    this.decide(this.table.clients, 0, 0, 1) // the last entry, which all clients without their own share
+    this.decide(this.table.clients, 0, 0, 1) // the last entry, which all clients without an entry share
     return this.decision
   }
 
@@ -99,8 +100,8 @@ export class SlidingWindows {
   }
 
   /**
-   * Sets `this.decision` for the last of `count` requests. Returns false if the entry belongs to another client. `charge`: 1, or
-   * 0 to charge nothing.
+   * Sets `this.decision` for the last of `count` requests. Returns false if the entry no longer belongs to this client. `charge`:
+   * 1, or 0 to charge nothing.
    */
   private decide(slot: number, low: number, high: number, charge: 0 | 1, count = 1): boolean {
     const { words, table } = this
@@ -111,7 +112,7 @@ export class SlidingWindows {
       const head = load(words, entry + HEAD)
       const cell = table.cellOf(ring, head)
       const word = load(words, cell)
-      if (load(words, entry + HEAD) !== head) continue // otherwise the word would belong to another number
+      if (load(words, entry + HEAD) !== head) continue // the word may belong to another number, so both are read again
       if (table.isTaken(word, head)) {
         swap(words, entry + HEAD, head, table.plus(head, 1)) // the last step of a process that died or is slow
         continue
@@ -172,7 +173,7 @@ export class SlidingWindows {
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
     const first = this.directory.isIdle(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
-    // The tail is set before SEEN: if this process dies in between, the next one still finds the client idle.
+    // The tail is set before SEEN: if this process dies in between, the next process still finds the client idle.
     if (first !== tail) swap(words, entry + TAIL, tail, first)
     // Repeats until SEEN is at least this second: an admission must never look older than it is, whichever process writes last.
     let last = seen
