@@ -74,8 +74,8 @@ export class Persons {
   }
 
   /**
-   * Returns the person of a token that was verified before and is still valid. Returns null for a token that is not, and while
-   * the secret of pseudonyms is unknown.
+   * Returns the person of a token that was verified before and is still valid. Returns null for all other tokens, and while the
+   * secret of pseudonyms is unknown.
    */
   known(token: string): Principal | null {
     const verified = this.tokens.known(token)

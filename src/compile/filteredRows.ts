@@ -129,7 +129,7 @@ export interface FilteredParts {
    */
   readonly before: readonly Sql[]
   /**
-   * Conditions that are always true. To evaluate them, PostgreSQL takes the locks of `before`, before it locks the rows to write.
+   * Conditions that are always true. They make PostgreSQL take the locks of `before` first, and lock the rows to write only then.
    */
   readonly first: readonly Sql[]
   /** Part "Refused" of the `with` clause, with one column "I": ids of the rows of "Locked" that a check refuses. */

@@ -19,11 +19,11 @@ import { shapeOf, valuesOf } from './parts.ts'
 interface Checked {
   /** Conditions on the row after the write that this process decides. */
   readonly decided: readonly Filter[]
-  /** Guard that the statement has to check if the new values match all of `decided`. Null: there is nothing to check. */
+  /** Guard for the statement to check, provided that the new values match all of `decided`. Null: there is nothing to check. */
   readonly ifMatched: Guard | null
   /**
-   * Guard that the statement has to check if a new value does not match `decided`, or if the write does not set it. Null: there
-   * is nothing to check.
+   * Guard for the statement to check in all other cases: a new value does not match `decided`, or the write does not set it.
+   * Null: there is nothing to check.
    */
   readonly otherwise: Guard | null
 }
@@ -39,8 +39,8 @@ export function checkedGuard(entity: Entity, guard: Guard | null, rows: readonly
 }
 
 /**
- * Returns the guard without the pairs that a write of one row is sure to fail, because they require a value which the write does
- * not set. In most cases one pair is left. If the write fails all pairs, all of them stay, and the statement refuses the write.
+ * Returns the guard without the pairs that a write of one row is sure to fail, because a new value does not match them. In most
+ * cases one pair is left. If the write fails all pairs, all of them stay, and the statement refuses the write.
  */
 function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments[]): Guard {
   const [values] = rows

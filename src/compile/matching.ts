@@ -157,9 +157,9 @@ export interface ReusedRows extends Matching {
 }
 
 /**
- * Like `matching`, but if a filter folds texts or follows a chain, the matching rows are materialized in "Found", so that this is
- * done only once. Otherwise PostgreSQL might find the page by comparing each row, in the page's order, with each row of a chain:
- * it cannot know how short the chain is.
+ * Like `matching`, but if a filter folds texts or follows a chain, the matching rows are materialized in "Found": the texts are
+ * folded, and the chain is followed, only once. Otherwise PostgreSQL might find the page by comparing each row, in the page's
+ * order, with each row of a chain: it cannot know how short the chain is.
  */
 export function reusedRows(entity: Entity, { filters, sorts }: FiltersAndSorts, operands: readonly Param[]): ReusedRows {
   const matched = matching(entity, filters, operands)

@@ -11,9 +11,9 @@ import { RelatedJoins } from './related.ts'
 const textOfShape = shapeCache<string>(500)
 
 /**
- * Compiles a page of groups. `page`: null for all groups. Columns: the number of groups, the keys, the count of rows, and the
- * figures. If the page has no groups, there is one row, whose count is null. For a key with a zone, the column has the first date
- * of the period.
+ * Compiles a page of groups. `page`: null for all groups. Columns: the number of groups, the group keys, the count of rows, and
+ * the figures. If the page has no groups, there is one row, whose count is null. For a group key with a time zone, the column has
+ * the first date of the period.
  */
 export function compileSummary(entity: Entity, query: SummaryQuery, page: { offset: number; size: number } | null): Statement {
   const { filters, keys, figures, sorts } = query

@@ -33,7 +33,7 @@ import {
 } from './parts.ts'
 import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
 
-/** Maximum number of rows in one column whose copied values an update may change within the deadline of an ordinary statement. */
+/** Maximum number of rows, of each copying column, that an update may change within the deadline of an ordinary statement. */
 export const COPIES_MAX = 1_000
 
 /**

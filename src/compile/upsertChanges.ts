@@ -34,8 +34,8 @@ export interface UpsertShape {
   /** True if the body sets all properties of `changed` in each stored row. */
   readonly isUniform: boolean
   /**
-   * Changed properties that the key may not read. They are written even if their values stay the same: otherwise the outcome
-   * `unchanged` would reveal to the key that they do.
+   * Changed properties that the key may not read. They are always written: the outcome `unchanged` would reveal to the key that
+   * their values in the body are the stored values.
    */
   readonly hidden: readonly Property[]
   /** Changed properties that referring rows copy. */

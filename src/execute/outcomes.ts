@@ -13,7 +13,7 @@ export function isUndone(error: unknown, isRead: boolean): boolean {
   return verdict === 'rolledBack' || verdict === 'refused' || (verdict === 'locked' && !isRead)
 }
 
-/** Returns whether a statement that failed may have been done all the same. */
+/** Returns whether a statement that failed may have been done nevertheless. */
 export function isUnknown(error: unknown, verdict: Verdict): boolean {
   return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }

@@ -107,7 +107,7 @@ export function bearerOf(authorization: string): string | undefined {
 
 /**
  * Checks that the libraries do what this file relies on. `app` has no routes; the check adds some, so the app must not serve
- * later. @throws Error for versions that do not do it
+ * later. @throws Error for versions that behave differently
  */
 export function checkElysia(app: AnyElysia, read: ReadBearer | null = readBearer): void {
   check(read?.({ headers: { authorization: 'ApiKey x' }, query: {} }).bearer === 'x', 'the hook of the bearer plugin')

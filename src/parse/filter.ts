@@ -24,7 +24,9 @@ export const FILTERS_MAX = 32
 /** Maximum number of filters by a path or by `[under]`, which also read rows to which the filtered rows refer. D91 */
 export const RELATED_FILTERS_MAX = 8
 
-/** Maximum number of values in all `[]` filters of a request. With more values, one filter could cost as much as many. D71 */
+/**
+ * Maximum number of values in all `[]` filters of a request. With more values, one filter could cost as much as many filters. D71
+ */
 export const VALUES_MAX = 100
 
 const firstCharacters = new Set(prefixes.map(({ sign }) => sign[0]))

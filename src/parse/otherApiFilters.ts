@@ -43,8 +43,8 @@ export function hintForOperator(property: Property, operator: string, value: str
 }
 
 /**
- * Returns a hint for a parameter whose name contains a property: ` Write Status=A.` for `filter[status]=A`. Returns null if the
- * name contains none.
+ * Returns a hint for a parameter whose name has a property and further parts: ` Write Status=A.` for `filter[status]=A`. Returns
+ * null for all other names.
  */
 export function hintForFilter(view: View, name: string, value: string): string | null {
   if (name.length > READ_LENGTH_MAX) return null

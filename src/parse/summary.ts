@@ -119,8 +119,8 @@ function periodsOf(view: View): string[] {
 }
 
 /**
- * Adds a group key after each copied name: the reference along which it is copied. Rows may have the same name, but each of them
- * must be a group of its own. D92
+ * Adds a group key after each copied name: the reference along which it is copied. Different referred rows may have the same
+ * name, and must form different groups. D92
  */
 function withReferences(view: View, keys: readonly GroupKey[]): GroupKey[] {
   return keys.flatMap((key) => {

@@ -20,8 +20,8 @@ export function parseZone(text: string): Zone {
 }
 
 /**
- * Rejects a zone that would have no effect. `periods`: keys with which a zone has an effect, for the message. @throws ApiError
- * InvalidZone
+ * Rejects a zone that would have no effect. `periods`: names of group keys for which a zone has an effect, for the message.
+ * @throws ApiError InvalidZone
  */
 export function rejectUnusedZone(keys: readonly GroupKey[], periods: readonly string[]): void {
   if (keys.some(isZoned)) return
