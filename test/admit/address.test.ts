@@ -68,7 +68,7 @@ describe('clientOf', () => {
     expect(new Set(texts.map((text) => clientOf(text).text)).size).toBe(texts.length)
   })
 
-  test('an IPv4 address never equals an IPv6 network, and `low` is never 0', () => {
+  test('an IPv4 address and an IPv6 network never have the same id as clients, and `low`, half of the id, is never 0', () => {
     fc.assert(
       fc.property(ipv4, ipv6, spelling, (four, six, how) => {
         const [a, b] = [clientOf(four.join('.')), clientOf(written(six, how))]
@@ -91,7 +91,7 @@ describe('clientOf', () => {
     (address) => expect(clientOf(address)).toEqual({ low: 2, high: 0, text: 'address:unknown' }),
   )
 
-  test('any text gives a client', () => {
+  test('clientOf returns a client for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
         const { low, high } = clientOf(text)
@@ -102,14 +102,14 @@ describe('clientOf', () => {
 })
 
 describe('keyClient', () => {
-  test('the same name gives the same client, and 100,000 names give 100,000 clients', () => {
+  test('keys of one name are one client, and 100,000 names are 100,000 different clients', () => {
     expect(keyClient('ci')).toEqual(keyClient('ci'))
     const clients = Array.from({ length: 100_000 }, (_, index) => keyClient(`ci-${index}`))
     expect(new Set(clients.map(({ low, high }) => low * 2 ** 32 + high)).size).toBe(100_000)
     expect(clients.every(({ low, high }) => low !== 0 && (low | 0) === low && (high | 0) === high)).toBe(true)
   })
 
-  test('the text of a client has only characters that are safe in a store, and differs for each name', () => {
+  test('a client’s text, its key in Redis, is different for each name, and escapes all special characters', () => {
     for (const name of ['a b', 'a:b', '{x}', 'Zoë', '\n1', '%20']) expect(keyClient(name).text).toMatch(/^key:[\w%.~-]+$/)
     expect(keyClient('a b').text).not.toBe(keyClient('a%20b').text)
   })
@@ -120,7 +120,7 @@ describe('clientAddress', () => {
   // The tests of the API send more such cases to a server.
   const cases: [string, string, string | null, string][] = [
     ['an untrusted peer is the client, whatever proxy it names', '203.0.113.9', '10.0.0.1', '203.0.113.9'],
-    ['of trusted proxies only, the first is the client', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['if all entries are trusted proxies, the first one is the client', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['tabs and spaces around entries are ignored', '10.0.0.1', '\t198.51.100.1 ,\t 10.0.0.2 ', '198.51.100.1'],
     ['an entry of a trusted IPv6 proxy is skipped', '2001:db8:a::1', '198.51.100.1, 2001:db8:a:1::2', '198.51.100.1'],
     ['an IPv4-mapped entry of a trusted proxy is skipped', '10.0.0.1', '198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
@@ -142,7 +142,7 @@ describe('clientAddress', () => {
     )
   })
 
-  test('only the last entries of a very long chain are read', () => {
+  test('only the last entries of a very long X-Forwarded-For are read', () => {
     const long = ['198.51.100.1', ...Array.from({ length: 100_000 }, () => '10.0.0.2')].join(',')
     expect(clientAddress(trusted, '10.0.0.1', long)).toBe('10.0.0.2')
     const few = ['198.51.100.1', ...Array.from({ length: 31 }, () => '10.0.0.2')].join(',')

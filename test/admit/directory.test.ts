@@ -31,7 +31,7 @@ function directoryOf(
 
 const range = (length: number, from = 1) => Array.from({ length }, (_, index) => from + index)
 
-test('a client is found in the slot that it was assigned, and all 64 bits count', () => {
+test('a client is found in its slot, and clients that differ in any of their 64 bits have different slots', () => {
   const { directory } = directoryOf(16)
   expect([directory.find(1, 1), directory.assign(-1, 1) !== null]).toEqual([null, true])
   const slots = [directory.assign(1, 1), directory.assign(1, 2), directory.assign(2, 1), directory.assign(-1, 1)]
@@ -55,7 +55,7 @@ test('a client that was assigned a slot while it waited for the lock is found, n
   expect(before).not.toBeNull()
 })
 
-test('a client that another process has just assigned the last slot is found although no slot is vacant', () => {
+test('a client to which another process has just assigned the last slot is found, although no slot is vacant', () => {
   const region = privateRegion(Table.words(1, 3))
   const [first, second] = [directoryOf(1, { region }), directoryOf(1, { region })]
   expect(second.find(1)).toBeNull()
@@ -73,7 +73,7 @@ test('a large table is half full before it refuses a new client, and a refused c
   expect(table.looked).toBeWithin(1, 200)
 })
 
-test('home slots differ with the seeds of the region, and similar clients do not crowd one part of the table', () => {
+test('the first slot to try for a client depends on the seed, and similar clients are spread over the table', () => {
   const homes = (seed: number, client: (index: number) => [number, number] = (index) => [index, -index]) =>
     range(1_000).map((index) => directoryOf(1_000, { seed, depth: 1 }).directory.assign(...client(index)))
   const first = homes(1)

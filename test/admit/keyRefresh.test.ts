@@ -48,7 +48,7 @@ describe('D34: a refresh of the keys', () => {
     expect(reads).toBe(4)
   })
 
-  test('is shared by callers that arrive while an earlier refresh runs, and begins after they have arrived', async () => {
+  test('all callers that arrive while a refresh runs share one further refresh, which begins when the first one ends', async () => {
     const { source, asked } = countedSource()
     const refresh = refreshOf(source)
     const first = refresh.refresh()
@@ -60,13 +60,13 @@ describe('D34: a refresh of the keys', () => {
 })
 
 describe('D34: confirming the keys', () => {
-  test('succeeds without a second refresh right after the first', async () => {
+  test('needs no refresh right after another refresh', async () => {
     const refresh = refreshOf()
     expect(await refresh.confirm()).toBe(true)
     expect([reads, refresh.confirm()]).toEqual([1, true])
   })
 
-  test('waits for a new refresh a second after the last one, without a timer', async () => {
+  test('waits for a new refresh if the last one was a second ago', async () => {
     const { source, asked } = countedSource()
     const refresh = refreshOf(source)
     await refresh.refresh()
@@ -82,7 +82,7 @@ describe('D34: confirming the keys', () => {
     expect([await refresh.confirm(), errors]).toEqual([true, []])
   })
 
-  test('logs once that the database is away, unless it was never reached, and once that it is back', async () => {
+  test('logs once that the database does not answer any more, and once that it answers again', async () => {
     const [here, gone] = [keySource(database), away()]
     let isAway = false
     const source = { ...here, version: () => (isAway ? gone : here).version() }
@@ -96,7 +96,7 @@ describe('D34: confirming the keys', () => {
     expect(errors.slice(1)).toEqual(['away no more'])
   })
 
-  test('fails while the database answers but the keys cannot be read; logs the fault once, and its end once', async () => {
+  test('fails while the database answers but the keys cannot be read; the fault and its end are each logged once', async () => {
     const refresh = refreshOf()
     await sql`alter table api_key_version rename to gone`
     expect([await refresh.confirm(), await refresh.confirm()]).toEqual([false, false])

@@ -36,7 +36,7 @@ const secondOf = (text: string) => Date.parse(text) / 1_000
 
 describe('the status of a client', () => {
   test.each([1, 250, 999, 1_000, 1_001, 59_999, 60_000, 43_200_000, 518_400_000])(
-    'D37: rounds a wait of %d ms up to seconds, and Reset is never before its end',
+    'D37: rounds a wait of %d ms up to seconds, and X-RateLimit-Reset is not before the end of the wait',
     async (waitMs) => {
       const { limiter } = meterOf('5/1m', storeOf(Array(50).fill({ ...no, waitMs })))
       for (let round = 0; round < 50; round++) {
@@ -65,7 +65,7 @@ describe('the status of a client', () => {
 describe('a store that several machines share', () => {
   const used = (windows: SlidingWindows, { low, high }: Client) => 5 - windows.peek(low, high).remaining
 
-  test('decides by the client’s text and the rules; this machine counts requests that the store admits, not those that it refuses', async () => {
+  test('decides whether a request is admitted; this machine also counts the admitted requests, but not the refused ones', async () => {
     const store = storeOf([yes, no, yes, no, no])
     const { limiter, windows } = meterOf('5/1m', store)
     expect(await limiter.charge(client)).toMatchObject({ admitted: true, remaining: '41', retryAfterSeconds: 0 })
@@ -77,7 +77,7 @@ describe('a store that several machines share', () => {
 })
 
 describe('D59: charging several requests together', () => {
-  test('counts as one refusal in the metrics if they do not fit', async () => {
+  test('counts as one refusal in the metrics if the limit does not allow all of them', async () => {
     const { limiter } = meterOf('5/1m', null)
     for (let count = 0; count < 3; count++) await limiter.charge(client)
     const before = refusals()
@@ -85,7 +85,7 @@ describe('D59: charging several requests together', () => {
     expect(refusals() - before).toBe(1)
   })
 
-  test('leaves the requests charged that the store has admitted before it refuses one', async () => {
+  test('does not take back the requests that the store has admitted before it refuses one', async () => {
     const store = storeOf([yes, yes, no])
     const { limiter } = meterOf('50/1m', store)
     expect(await limiter.chargeMore(client, 5)).toMatchObject({ admitted: false, retryAfterSeconds: 30 })

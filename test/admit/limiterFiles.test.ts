@@ -150,7 +150,7 @@ describe('the table of a key with its own limits', () => {
     expect(there()).toEqual(['anonymous', 'keys', 'lock'])
   })
 
-  test('is left out with an error if the disk has no room, and made once it has', async () => {
+  test('is not created while the disk has no room, with an error, and is created once there is room', async () => {
     const script = `
       const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')
@@ -179,7 +179,7 @@ describe('anonymousClients', () => {
     ['32000/1h', 65],
     ['100000/1h', 64],
     ['1000000/1h', 64],
-  ])('for the limits %s has room for %d addresses', (limits, clients) => {
+  ])('returns, for the limits %s, room for %d addresses', (limits, clients) => {
     const rules = parseRules(limits)
     expect(anonymousClients(rules)).toBe(clients)
     // 8 MiB, unless 64 addresses need more.

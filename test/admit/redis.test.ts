@@ -148,7 +148,7 @@ function outageTests() {
     expect([away, back]).toEqual([[], 0])
   })
 
-  test('a pause of this process is not reported as an outage', async () => {
+  test('Redis is not reported as away because this process paused', async () => {
     own = await startRedis()
     open(own.url)
     await connected()

@@ -39,7 +39,7 @@ describe('sliding windows in one process', () => {
     }
   })
 
-  test('D59: tell whether several requests fit, and when they will', () => {
+  test('D59: tell whether the limits allow several requests together, and how long to wait until they do', () => {
     const rules = parseRules('5/1s,12/1m')
     const random = new Random(5)
     let refusals = 0
@@ -110,7 +110,7 @@ describe('sliding windows in several processes', () => {
     expect(found.refusalsChecked).toBeGreaterThan(DECISIONS / 25)
   })
 
-  test('admit exactly the limit with several rules, whose short windows always move', async () => {
+  test('admit exactly the limits of several rules, some of which have periods of milliseconds', async () => {
     const rules = [
       { limit: 40, periodMs: 3 },
       { limit: 400, periodMs: 100 },
@@ -131,7 +131,7 @@ describe('sliding windows in several processes', () => {
     expect(found.refusalsChecked).toBeGreaterThan(0)
   })
 
-  test('are in the state before or after a decision, at whichever atomic step its process dies', async () => {
+  test('show the state before or after a decision, never one in between, whenever its process dies', async () => {
     const program = join(import.meta.dir, '../prove/deaths.ts')
     const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
     const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<string, number>

@@ -93,7 +93,7 @@ for (const prepare of ['true', 'false'])
       ['Absences', { Status: '2', EmployeeId: 1 }, { 'Idempotency-Key': '' }],
       ['Employees', { EmployeeNumber: '3', CompanyId: 1 }, {}],
     ] as const)(
-      'that update %s by %j with the headers %j are written as sent, and share statements unless they have an Idempotency-Key',
+      'that update %s by %j (headers %j) are each done, and share statements except under an Idempotency-Key',
       async (collection, change, headers) => {
         if ('Idempotency-Key' in headers) return expect(await statementsOf(collection, change, headers)).toBe(8)
         // On a busy machine all requests of a round may arrive one by one.
@@ -122,7 +122,7 @@ for (const prepare of ['true', 'false'])
       return row?.statements
     }
 
-    test('of which one is refused: that one gets its error (409, 400), and the others are written once', async () => {
+    test('of which one is refused: only this one gets an error (409 or 400), and the others are written once', async () => {
       const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
       const { id } = await createRow(server, '/Absences', { Start: start })
       const bodies = times(40, (index) => ({ Reason: `r${index}`, EmployeeId: index === 7 ? 999_999 : null }))

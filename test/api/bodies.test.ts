@@ -84,7 +84,7 @@ describe('4.1 Bodies', () => {
   })
 
   test.each(['POST /Companies', 'PUT /Companies/1', 'PATCH /Companies/1'])(
-    'D18: %s without a Content-Type is 415, and with an empty body 400',
+    'D18: %s without a Content-Type is 415, or 400 if the body is empty',
     async (line) => {
       const outcome = async (headers: Record<string, string>, sent: string) => {
         const { status, body } = await sendRaw(server, line, { 'Content-Length': String(sent.length), ...headers }, sent)

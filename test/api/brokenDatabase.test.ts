@@ -114,7 +114,7 @@ describe('requests to a database', () => {
     if (!isReady) await requireNotReady()
   })
 
-  test('that has taken rights from our role (the role of the server) are 503', async () => {
+  test('that has revoked the rights of the server’s role are 503', async () => {
     const change = async (text: string) => {
       const own = connect(databaseUrl)
       await own.unsafe(text)

@@ -59,7 +59,7 @@ describe('GET /Changes', () => {
     expect([...walked, ...page.changes]).toEqual(changes)
   })
 
-  test('has events that are committed after a token was given, even of transactions that began before', async () => {
+  test('has, after a token, every event that was committed later, even if its transaction began earlier', async () => {
     let token = ''
     const late = await server.sql.begin(async (transaction) => {
       await transaction`select pg_current_xact_id()`
@@ -136,7 +136,7 @@ describe('GET /Changes', () => {
 })
 
 describe('a token of the change feed', () => {
-  test('is 410 if it is of another run, of the future, or from before the kept events', async () => {
+  test('is 410 if it is of another feed, is ahead of the feed, or precedes events that were deleted', async () => {
     const [feed] = await server.sql`select run from change_feed`
     const refusal = async (position: string, run: string = feed?.run) =>
       outcomeOf(await server.get(`/Changes?after=${writeToken({ run, position, number: '0' })}`))

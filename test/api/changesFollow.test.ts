@@ -83,7 +83,7 @@ test('a stream of changes ends with the line Unauthorized if its key is revoked,
   await server.replaceKeys(keys)
 })
 
-test('a stream of changes costs one request for each 1,000 events begun', async () => {
+test('a stream of changes is charged one request per 1,000 events, rounded up', async () => {
   const after = (await server.get('/Changes?after=now')).body.next
   await server.sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -105,7 +105,7 @@ test('a key may have 8 streams of changes; the ninth is 503 until one of their c
   await until(async () => (await follow('?after=now', crowd.headers)).response.status === 200)
 })
 
-test('a key without a stream of changes gets one although other keys have taken all slots, and one of their streams ends', async () => {
+test('if other keys have taken all slots, a key without a stream of changes gets one, and one of the others ends', async () => {
   const all = crowds.flatMap(({ headers }) => Array.from({ length: 8 }, () => follow('?after=now', headers)))
   const streams = await Promise.all(all)
   expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))
@@ -158,7 +158,7 @@ test('a stream of changes without events sends a new token at each heartbeat', a
   expect(new Set(said).size).toBe(4)
 })
 
-test('a stream of changes that reads pages without events sends no heartbeat before its time', async () => {
+test('a stream of changes that reads 100 pages without events sends a heartbeat only when its interval is over', async () => {
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(

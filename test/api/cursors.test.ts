@@ -64,7 +64,7 @@ describe('D32: links', () => {
     expect(idsOf(await own.get(pathname + search))).toEqual(ids(18, 14))
   })
 
-  test('have no cursor if the server would refuse their length', async () => {
+  test('have no cursor if they would be longer than the server accepts', async () => {
     const answer = await server.get(`/Companies?Name=!=${'y'.repeat(3_020)}&PageSize=5`)
     expect(urlOf(answer, 'next').searchParams.has('cursor')).toBe(false)
     expect(idsOf(await follow(answer, 'next'))).toEqual(ids(10, 6).toReversed())
@@ -129,7 +129,7 @@ describe('D32: a page with a cursor', () => {
 })
 
 describe('D32: 400 InvalidCursor', () => {
-  test('is the answer to an altered cursor, to two valid ones, and to the cursor of another list', async () => {
+  test('is the answer to an altered cursor, to two cursors in one request, and to the cursor of another list', async () => {
     const cursor = cursorOf(await server.get(LIST))
     const altered = ['', `${cursor}A`, `${cursor}=`, `A${cursor}`, cursor.slice(0, -1), 'x', `${cursor}&Cursor=${cursor}`]
     altered.push(cursor.replace(/.$/, (own) => (own === 'A' ? 'B' : 'A')))

@@ -37,9 +37,9 @@ describe('D33: /openapi.json', () => {
   })
 })
 
-describe('the examples of the document’s parameters work', () => {
+describe('the examples of parameters in the OpenAPI document', () => {
   test.each(['Companies', 'Employees', 'Absences'])(
-    'of %s: each filter, each sort, and all sorts together are 200',
+    'work for %s: each filter, each sort, and all sorts together are 200',
     async (plural) => {
       const { body: document } = await server.get('/openapi.json')
       const { parameters } = document.paths[`/${plural}`].get

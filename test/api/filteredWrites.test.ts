@@ -92,7 +92,7 @@ describe('a PATCH of a collection', () => {
     ])
   })
 
-  test('is written even if more rows copy a changed name than other writes may change', async () => {
+  test('is done even if more rows copy a changed name than other statements may change', async () => {
     await server.sql`insert into absence (employee_id, employee_key) select 1, '=Ann' from generate_series(1, 1001)`
     expect(idsOf(await patch('Id=1', { LastName: 'Lee' }))).toEqual([1])
     expect(await server.sql`select distinct employee from absence`).toMatchObject([{ employee: 'Ann Lee' }])
@@ -245,11 +245,11 @@ describe('D113: a write by filters with If-Match', () => {
   }
 
   test.each([
-    ['the version of all', 'Id[]=2&Id[]=4', (one: string) => one, 2],
+    ['the version of all rows', 'Id[]=2&Id[]=4', (one: string) => one, 2],
     ['one of several versions', 'Id=!=', (one: string, own: string) => `"0", ${own}, ${one}`, 4],
     ['any version', 'Id=!=', () => '*', 4],
-    ['another version, and no row that matches', 'Department=None', () => '"4711"', 0],
-  ])('of %s writes the rows that match', async (_, query, headerOf, count) => {
+    ['another version, if no row matches,', 'Department=None', () => '"4711"', 0],
+  ])('that names %s writes the rows that match', async (_, query, headerOf, count) => {
     const { shared, own } = await tags()
     const headers = { 'if-match': headerOf(shared, own) }
     expect((await patch(`${query}&dryRun=1`, { JobTitle: 'x' }, headers)).body).toEqual({ rows: count })
@@ -260,9 +260,9 @@ describe('D113: a write by filters with If-Match', () => {
   test.each([
     ['another version', 'Id=>=3', (one: string) => one, 'Employee 3 now', ''],
     ['a weak tag', 'Id=4', (one: string) => `W/${one}`, 'Employee 4 now', ''],
-    ['a tag of anything else', 'Id=!=', () => '"4711", "2ans-x"', 'Employee 1 now', ' 4 of 4 rows that match are refused.'],
+    ['the tag of something else', 'Id=!=', () => '"4711", "2ans-x"', 'Employee 1 now', ' 4 of 4 rows that match are refused.'],
     ['a version that only some rows have', 'Id=!=', (_: string, own: string) => own, 'Employee 1 now', ' 3 of 4 rows'],
-  ])('of %s writes nothing, and names the first row and its version', async (_, query, headerOf, start, end) => {
+  ])('that names %s writes nothing: 412 names the first row with another version', async (_, query, headerOf, start, end) => {
     const { shared, own } = await tags()
     const headers = { 'if-match': headerOf(shared, own) }
     for (const answer of [
@@ -277,7 +277,7 @@ describe('D113: a write by filters with If-Match', () => {
     expect(await titles()).toEqual([null, null, null, null])
   })
 
-  test('is done once under an Idempotency-Key, also after the versions have changed, and is 422 with other versions in If-Match', async () => {
+  test('is done once under an Idempotency-Key, although this changes the versions, and is 422 with another If-Match', async () => {
     const { shared, own } = await tags()
     const once = (match: string) => ({ 'idempotency-key': 'once', 'if-match': match })
     const send = (match: string) => patch('Id=!=', { JobTitle: 'x' }, once(match))
@@ -300,7 +300,7 @@ describe('D114: a write by filters is charged one request for each 100 rows', ()
   const change = (key: TestKey, query = 'Status=Many', headers: Headers = {}) =>
     server.send('PATCH', `/Absences?${query}`, { Reason: 'x' }, { ...headers, ...key.headers })
 
-  test('also in a dry run, and one request for a repetition under an Idempotency-Key', async () => {
+  test('also in a dry run; a repetition under an Idempotency-Key counts as one request', async () => {
     await many(201)
     const { headers } = keys.twelve
     const left = leftOf(await server.get('/Companies/1', headers))
@@ -321,7 +321,7 @@ describe('D114: a write by filters is charged one request for each 100 rows', ()
     expect(costs).toEqual([1, 2, 3, 3, 1, 1])
   })
 
-  test('and writes nothing if the limits do not allow these requests now (429) or ever (400)', async () => {
+  test('and writes nothing if the limits do not allow that many requests now (429) or ever (400)', async () => {
     await many(301)
     expect(messageOf(await change(keys.three))).toBe(
       '400 TooManyRows Api: 301 Absences match, which count as 4 requests, and you may send 3 per 1h: add a filter, up to 100 rows for each request.',

@@ -40,27 +40,30 @@ const moveToTwo = (id: number) => (sql: postgres.TransactionSql) =>
 
 /** What happens while a write waits, its filters, and the rows that it writes. */
 const CASES: [string, string, (sql: postgres.TransactionSql) => Promise<unknown>, number[]][] = [
-  ['a row leaves', 'Department=Sales', (sql) => sql`update employee set department = 'Law' where id = 1`, [2]],
-  ['all rows leave', 'Department=Sales', (sql) => sql`update employee set department = 'Law' where id < 3`, []],
+  ['a row stops matching', 'Department=Sales', (sql) => sql`update employee set department = 'Law' where id = 1`, [2]],
+  ['all rows stop matching', 'Department=Sales', (sql) => sql`update employee set department = 'Law' where id < 3`, []],
   ['a row is deleted', 'Department=Sales', (sql) => sql`delete from employee where id = 1`, [2]],
   ['a row changes and still matches', 'Department=Sales', (sql) => sql`update employee set title = 'Dr' where id = 1`, [1, 2]],
   [
-    'one row leaves and another enters',
+    'one row stops matching and another begins to',
     'Department=Sales&Id=!=2',
     (sql) => sql`update employee set department = case id when 3 then 'Sales' else 'Law' end where id in (1, 3)`,
     [3],
   ],
-  ['a row leaves by its reference', 'CompanyId.Enabled=true', moveToTwo(1), [2]],
-  ['a row leaves a negated path', 'CompanyId.Name=!=Two', moveToTwo(1), [2]],
+  ['a row stops matching by its reference', 'CompanyId.Enabled=true', moveToTwo(1), [2]],
+  ['a row stops matching a negated path', 'CompanyId.Name=!=Two', moveToTwo(1), [2]],
   ['a folded text changes', 'FirstName[begins]=a', (sql) => sql`update employee set first_name = 'Zoe' where id = 1`, []],
 ]
 
 describe.each(['PATCH', 'DELETE'] as const)('%s of a collection', (method) => {
-  test.each(CASES)('that waits while %s writes the rows that match afterwards: %s', async (_, filters, work, ids) => {
-    const answer = await beside(method, filters, work)
-    expect(idsOf(answer)).toEqual([200, ids])
-    if (method === 'PATCH') expect(await written()).toEqual(ids)
-  })
+  test.each(CASES)(
+    'waits for another transaction (%s), then writes the rows that match its filters: %s',
+    async (_, filters, work, ids) => {
+      const answer = await beside(method, filters, work)
+      expect(idsOf(answer)).toEqual([200, ids])
+      if (method === 'PATCH') expect(await written()).toEqual(ids)
+    },
+  )
 })
 
 test('of several concurrent writes by the same filter, exactly one writes each row', async () => {
@@ -80,7 +83,7 @@ test('of several concurrent writes by the same filter, exactly one writes each r
   )
 })
 
-test('a write by filters writes exactly the rows of one moment while other writes exchange which rows match', async () => {
+test('a write by filters writes exactly the rows that match at one moment, while other writes change which rows match', async () => {
   const HELD = 5
   await createRows(
     server,

@@ -182,7 +182,7 @@ describe('D31: heads of lists', () => {
     expect(headers.has('link')).toBe(false)
   })
 
-  test('a list has Link if its head has at most 4 KiB with it, whatever its other headers', async () => {
+  test('the header Link is sent if the response head has at most 4 KiB with it, whatever the other headers are', async () => {
     const connection = connections[0] as Connection
     const list = async (length: number, requestId: number) => {
       const target = `/Companies?PageSize=5&Name=!=${'x'.repeat(length)}`

@@ -182,7 +182,7 @@ describe('while the first write under an Idempotency-Key runs', () => {
       create trigger gate before insert on employee for each row execute function wait_at_gate()`)
   })
 
-  test('other requests with its key are 409 InProgress at once, on every worker, and get its answer afterwards', async () => {
+  test('other requests with this Idempotency-Key are 409 InProgress at once, on every worker, and get its answer later', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
     for (const [method, path, body] of [
       ['POST', '/Employees', { companyId: id }],
@@ -209,7 +209,7 @@ describe('while the first write under an Idempotency-Key runs', () => {
     }
   })
 
-  test('D69: of two writes with one key that wait for a lock on two workers, exactly one is done', async () => {
+  test('D69: of two writes with this Idempotency-Key that wait for a lock on two workers, exactly one is done', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
     const key = newKey()
     let answers: Promise<Answer[]> = Promise.resolve([])
@@ -225,7 +225,7 @@ describe('while the first write under an Idempotency-Key runs', () => {
     expect(await count('employee')).toBe(1)
   })
 
-  test('D43: of many concurrent writes with one key, in batches and on two workers, exactly one is done', async () => {
+  test('D43: of many concurrent writes with this Idempotency-Key, in batches and on two workers, exactly one is done', async () => {
     const asked = Array.from({ length: 20 }, () => newKey())
     const answers = await Promise.all(
       asked.flatMap((key, index) =>

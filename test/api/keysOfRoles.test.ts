@@ -58,8 +58,8 @@ test.each([
   expect([status, body.Error.Message]).toEqual([403, message.replace('no rights', 'no rights any more')])
 })
 
-describe('{now} of a key', () => {
-  test('moves with time, and a cursor stays valid when the minute changes', async () => {
+describe('{now} in the rights of a key', () => {
+  test('is the present minute, and a cursor stays valid when the minute changes', async () => {
     const key = roleKey('recent')
     const server = await startServer({ roles: FILE, keys: [key.record] })
     const start = (minute: number) => `2026-11-29T12:${String(minute).padStart(2, '0')}:00Z`

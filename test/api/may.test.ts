@@ -233,7 +233,7 @@ role planner when {groups} has planners
     expect(await callerOf({ email: 'ann@example.com' }).headed('Id=6&may=update(Status)')).toBe(0)
   })
 
-  test('may=update(Status) lists absences of a report as soon as a person is her manager, and no longer than that', async () => {
+  test('may=update(Status) lists the absences of an employee exactly while the person is her manager', async () => {
     const { sql } = server
     const eve = callerOf({ email: 'eve@example.com' })
     expect(await eve.ids('may=update(Status)')).toEqual([17])
@@ -247,7 +247,7 @@ role planner when {groups} has planners
     }
   })
 
-  test('may lists no rows of a view', async () => {
+  test('a list of a view with may has no rows', async () => {
     const hr = callerOf({ email: 'eve@example.com', groups: ['hr'] })
     expect((await hr.send('GET', '/Employees?may=update(JobTitle)')).body).toHaveLength(5)
     const view = await hr.send('GET', '/Directory?may=update(JobTitle)')

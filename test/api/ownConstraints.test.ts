@@ -37,7 +37,7 @@ test('a taken name is 409 AlreadyExists, also if the table has a constraint of t
   expect([status, body.Error.Code, body.Error.Target]).toEqual([409, 'AlreadyExists', 'Name'])
 })
 
-test('a write that a trigger skips without a cause is tried three times, and is then 409 Conflict', async () => {
+test('a write that a trigger of the operator skips is tried three times, and is then 409 Conflict', async () => {
   await server.sql.unsafe(`
     create sequence attempt;
     create function skip() returns trigger language plpgsql as $$ begin perform nextval('attempt'); return null; end $$;

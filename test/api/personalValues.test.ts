@@ -101,7 +101,7 @@ describe('personal values of refused requests are in no log', () => {
     expect(answers.filter(({ status }) => status < 400 || status >= 500)).toEqual([])
   })
 
-  test('filters, sorts and cursors with personal values are sent, matching nothing or invalid', async () => {
+  test('filters, sorts and cursors with personal values are sent, both valid and invalid ones', async () => {
     const values = ['Employee=', 'Start=', 'Period.Days=', 'sort=', 'cursor=', 'Reason=!=', `${MARK}=`, 'Id=', 'page=']
     for (const name of values) await ask('GET', `/Absences?${name}${MARK}`)
     for (const name of values) await ask('GET', `/Absences?${name}${MARK}%00%ff`)
@@ -153,7 +153,7 @@ describe('personal values of refused requests are in no log', () => {
     await server.sql`alter table company drop constraint company_name_unique`
   })
 
-  test('all requests of these tests were sent, neither log has a personal value of them, and no constraint has refused a row', async () => {
+  test('after all requests of these tests, the logs have no personal value, and no constraint was violated', async () => {
     await log.flush()
     expect(asked).toBeGreaterThan(200)
     expect([400, 409, 503].filter((status) => !statuses.has(status))).toEqual([])

@@ -178,7 +178,7 @@ describe('8 Rate limit headers', () => {
     expect(answers).toEqual(Array(4).fill(answers[0]))
   })
 
-  test('D37: Reset is when the first request leaves the longest window, rounded up, and does not move', async () => {
+  test('D37: X-RateLimit-Reset is when the first request leaves the longest window, rounded up, and does not move', async () => {
     const clients = [
       [12 * HOUR_MS, (await freshKey()).headers],
       [6 * HOUR_MS, { authorization: '', 'x-forwarded-for': '203.0.113.3' }],

@@ -233,7 +233,7 @@ describe('a key’s own limits', () => {
     expect(await said(many)).toBe('429 5m 0')
   })
 
-  test.each([[null], ['3/1h,100/12h']])('are shared by two keys of one name, as after a rotation: %s', async (limits) => {
+  test.each([[null], ['3/1h,100/12h']])('are shared by two keys of one name, as after a rotation: limits %p', async (limits) => {
     const [old, current] = [await newKey({ name: `old ${limits}`, limits }), await newKey({ name: `old ${limits}`, limits })]
     expect([await said(old), await said(current), await said(old)]).toEqual(['200 12h 99', '200 12h 98', '200 12h 97'])
     for (const key of [current, old]) expect((await ask('GET', '/Companies', key.headers)).status).toBe(429)
@@ -278,17 +278,17 @@ describe('D35: the headers X-Forwarded-For of trusted proxies', () => {
 
   test.each([
     ['the client and what it made up', '203.0.113.1', '192.0.2.66, 203.0.113.1'],
-    ['a made-up proxy', '203.0.113.2', '10.0.0.1, 203.0.113.2'],
-    ['a chain of proxies', '203.0.113.3', '192.0.2.66, 203.0.113.3, 10.0.0.1, 10.0.0.2'],
-    ['a port', '203.0.113.4', '203.0.113.4:4711'],
-    ['brackets and a port', '2001:db8:2::1', '[2001:db8:2::1]:80, 2001:db8:a::9'],
-    ['one /64', '2001:db8:3:4::1', '2001:DB8:3:4:ffff:ffff:ffff:ffff'],
-    ['an address seen through IPv6', '203.0.113.5', '::ffff:203.0.113.5'],
+    ['the client, and the client behind a proxy that it made up', '203.0.113.2', '10.0.0.1, 203.0.113.2'],
+    ['the client, and the client behind a chain of proxies', '203.0.113.3', '192.0.2.66, 203.0.113.3, 10.0.0.1, 10.0.0.2'],
+    ['an address, and the same with a port', '203.0.113.4', '203.0.113.4:4711'],
+    ['an address, and the same with brackets and a port', '2001:db8:2::1', '[2001:db8:2::1]:80, 2001:db8:a::9'],
+    ['two addresses of one /64', '2001:db8:3:4::1', '2001:DB8:3:4:ffff:ffff:ffff:ffff'],
+    ['an IPv4 address, and the same mapped to IPv6', '203.0.113.5', '::ffff:203.0.113.5'],
     ['garbage and the proxy itself', null, 'garbage'],
     ['an empty hop and the proxy itself', null, '203.0.113.8,'],
     ['a very long text and the proxy itself', null, 'x'.repeat(7_000)],
     ['a very long chain, whose head is not read', '10.0.0.9', `203.0.113.9, ${'10.0.0.9,'.repeat(900)}10.0.0.9`],
-  ])('name one client: %s', async (_, one, other) => expect(await isSame(proxied, one, other)).toBe(true))
+  ])('count as the same client: %s', async (_, one, other) => expect(await isSame(proxied, one, other)).toBe(true))
 
   test.each([
     ['two addresses', '203.0.113.11', '203.0.113.12'],
@@ -297,7 +297,7 @@ describe('D35: the headers X-Forwarded-For of trusted proxies', () => {
     ['the client and what it made up', '192.0.2.77, 203.0.113.15', '192.0.2.77'],
     ['the client and its proxy', '203.0.113.16', null],
     ['a client behind garbage', '203.0.113.17', '203.0.113.17, garbage'],
-  ])('name two clients: %s', async (_, one, other) => {
+  ])('count as different clients: %s', async (_, one, other) => {
     // Without these requests, two clients whose windows are equally full would look like one.
     await leftAt(proxied, one)
     await leftAt(proxied, one)

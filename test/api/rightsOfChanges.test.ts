@@ -32,7 +32,7 @@ const employee = async (body: Json = {}): Promise<number> => (await server.post(
 const brief = ({ action, entity, changed }: Json) => [action, entity, ...changed].join(' ')
 
 describe('GET /Changes with a right that has fields', () => {
-  test('has only names of visible properties, no update without such a name, and all creations and deletions', async () => {
+  test('names only visible properties, and leaves out updates of hidden properties only', async () => {
     const after = await now()
     const id = await employee({ FirstName: 'Ada', LastName: 'King', JobTitle: 'Analyst' })
     await server.patch(`/Employees/${id}`, { WorkEmail: 'ada@example.com' })
@@ -63,7 +63,7 @@ describe('GET /Changes with a right that has fields', () => {
     expect((await server.get(`/Changes?after=${after}`)).body.changes).toHaveLength(2)
   })
 
-  test('has pages that do not tell how many updates are hidden', async () => {
+  test('has pages from which one cannot tell how many updates are hidden', async () => {
     const after = await now()
     const ids = [await employee(), await employee(), await employee()]
     for (const id of ids)
@@ -166,7 +166,7 @@ describe('changes of an entity whose right to read has filters', () => {
     expect((await get(approved, `/Absences/${id}`)).status).toBe(200)
   })
 
-  test('are not offered by a token of a stream of the list', async () => {
+  test('have no token (X-Changes-After) in a stream of the entity’s list', async () => {
     const tokenOf = async (key: TestKey, path: string) => {
       const response = await fetch(server.url + path, { headers: { ...key.headers, Accept: 'application/x-ndjson' } })
       await response.text()
@@ -343,7 +343,7 @@ describe('a stream of changes', () => {
     expect(lines.slice(1).map(brief)).toEqual(['update Employees JobTitle'])
   })
 
-  test('follows the right of its key to other fields, and to filters, which end it or leave the entity out', async () => {
+  test('follows changed rights: it shows the new fields, and ends once its entity is read by filters', async () => {
     const key = keyOf('followed', 'read Employees?fields=Id,JobTitle')
     const other = keyOf('left', 'read Employees?fields=Id,JobTitle')
     const withRights = (addresses: string) =>

@@ -107,7 +107,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   }
 })
 
-test('concurrent updates are each done or 404, and never both, while the rows to which their paths lead move', async () => {
+test('each of many concurrent updates is either done or 404 while the rows to which their paths lead change', async () => {
   const ids = await Promise.all(
     Array.from(
       { length: 12 },

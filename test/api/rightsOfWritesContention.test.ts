@@ -294,7 +294,7 @@ describe('a reference to a row that another transaction moves out of the key’s
     ['an update', 'PATCH', (id) => ({ EmployeeId: id })],
   ]
   test.each(FORMS.flatMap(([form, method, body]) => [[form, method, body, true] as const, [form, method, body, false] as const]))(
-    'is 409 if that commits, and %s by %s waits for that transaction',
+    'in %s by %s waits for that transaction, and is 409 if it commits',
     async (_, method, body, commits) => {
       const { id } = await createRow(server, '/Employees', { CompanyId: 1, FirstName: 'before' })
       const { id: absence } = await createRow(server, '/Absences', {})

@@ -221,7 +221,7 @@ describe.each([
     ['numbered', '>1', 403],
     ['numbered', '2 or 1=1', 403],
     ['numbered', 1.5, 403],
-  ])('a claim is only a value: the role %s with the claim %j gives %j', async (kind, x, outcome) => {
+  ])('a claim is only a value: a list by the role %s with the claim %j has %j', async (kind, x, outcome) => {
     expect(await idsFor(as('ann', { kind, x }), '/Companies')).toEqual(outcome)
   })
 })

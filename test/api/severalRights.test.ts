@@ -103,7 +103,7 @@ describe('of several rights to read, the rows of each are read', () => {
     expect(bob.body).toEqual([{ id: 2, 'employeeId.knownAs': 'Bob', 'employeeId.managerId.knownAs': null }])
   })
 
-  test('as of the time of the request: absences of a new report are shown, and those of a former report are not', async () => {
+  test('as of the time of the request: absences of an employee are shown only while she reports to the person', async () => {
     expect(idsOf(await send('bob', 'GET /Absences'))).toEqual([2])
     await server.patch('/Employees/4', { ManagerId: 2 })
     expect(idsOf(await send('bob', 'GET /Absences'))).toEqual([2, 4])

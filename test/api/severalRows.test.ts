@@ -50,7 +50,7 @@ describe('D59: an array of rows', () => {
     expect(ids).toEqual([...ids].sort((a, b) => a - b))
   })
 
-  test('is answered with an array, also for one row, and with all rows of 1,000', async () => {
+  test('is answered with an array of all rows, whether it has one row or 1,000', async () => {
     expect((await post([{ name: 'One' }])).body).toEqual([{ id: expect.any(Number), name: 'One', enabled: false }])
     const long = companies(1_000).map(({ name }) => ({ name: `${name} ${'😀"\\'.repeat(60)}` }))
     const { status, body } = await post(long)
@@ -188,10 +188,10 @@ describe('D59: dryRun=1', () => {
   })
 })
 
-describe('D59: a body of several rows costs one request for each 100 rows begun', () => {
+describe('D59: a body of several rows is charged one request per 100 rows, rounded up,', () => {
   const remaining = ({ headers }: { headers: Headers }) => Number(headers.get('x-ratelimit-remaining'))
 
-  test('whatever its outcome, and no more', async () => {
+  test('whatever the outcome', async () => {
     const send = (rows: unknown, query = '') => server.send('POST', `/Companies${query}`, rows, twenty.headers)
     for (const [rows, query, left] of [
       [{ name: 'x' }, '', 19],
@@ -235,7 +235,7 @@ describe('D59: a body of several rows costs one request for each 100 rows begun'
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
 
-  test('if requests were charged for the bytes before, and the limits never allow so many, the answer is 400, too', async () => {
+  test('and is 400 if the limits never allow so many, even if some were already charged for its bytes', async () => {
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
@@ -360,7 +360,7 @@ test('bodies of several rows that do not arrive completely occupy no slot', asyn
   for (const end of ends) expect([201, 429]).toContain(await end())
 })
 
-test('several rows have a change event each', async () => {
+test('each of several rows has its own change event', async () => {
   const { next } = (await server.get('/Changes?after=now')).body
   const { body } = await server.post('/Companies', companies(150))
   const { changes } = (await server.get(`/Changes?after=${next}&PageSize=500`)).body

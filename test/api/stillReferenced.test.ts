@@ -48,7 +48,7 @@ const sorted = (message: string) =>
     .sort()
 
 describe('the refusal to delete a referenced row', () => {
-  test('counts the referring rows by the filters that find them, for a key that may read all of them', async () => {
+  test('has the counts of referring rows, and filters that find them, for a key that may read all of them', async () => {
     expect(sorted(await messageOf('/Employees/1'))).toEqual(sorted(WHOLE))
     expect(await messageOf('/Companies/1')).toBe(
       'Company 1 was not deleted: other rows refer to it: 4 of Employees (CompanyId=1).',
@@ -65,7 +65,7 @@ describe('the refusal to delete a referenced row', () => {
     ['writer', '/Companies/1', 'Company 1 was not deleted: other rows refer to it.'],
     ['companies', '/Companies/1', 'Company 1 was not deleted: other rows refer to it.'],
     ['employees', '/Companies/1', 'Company 1 was not deleted: other rows refer to it: 4 of Employees (CompanyId=1).'],
-  ] as const)('counts no rows that the key %s may not read, at %s', async (key, path, message) => {
+  ] as const)('has no counts of rows that the key %s may not read, for a deletion of %s', async (key, path, message) => {
     expect(await messageOf(path, key)).toBe(message)
   })
 

@@ -109,11 +109,14 @@ describe('D55: CSV, as csv-parse reads it', () => {
     ['excel=1', 'excel', {}, 'excel belongs to Accept: text/csv, which a page is not: send that, or leave excel out.'],
     ['locale=de', 'locale', NDJSON, 'locale belongs to Accept: text/csv, which NDJSON is not: send that, or leave locale out.'],
     ['Excel=1', 'excel', NDJSON, 'excel belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.'],
-  ])('is the only form for %s: another form is 400 InvalidForm with the target %s', async (query, target, headers, message) => {
-    const answer = await server.get(`/Companies?${query}`, headers)
-    expect(outcomeOf(answer)).toBe(`400 InvalidForm ${target}`)
-    expect(answer.body.Error.Message).toBe(message)
-  })
+  ])(
+    'is the only form that %s allows: another form is 400 InvalidForm with the target %s',
+    async (query, target, headers, message) => {
+      const answer = await server.get(`/Companies?${query}`, headers)
+      expect(outcomeOf(answer)).toBe(`400 InvalidForm ${target}`)
+      expect(answer.body.Error.Message).toBe(message)
+    },
+  )
 
   test('has its default form with bom=0 and excel=0', async () => {
     for (const headers of [{}, NDJSON, CSV]) expect((await server.get('/Companies?bom=0&excel=0', headers)).status).toBe(200)
@@ -158,7 +161,7 @@ describe('the form of a list', () => {
     ['text/csv, application/json', 'application/json'],
     ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
     ['Application/X-NDJSON', 'application/x-ndjson'],
-  ])('for Accept: %s is %s', async (accept, type) => {
+  ])('for Accept: %p is %s', async (accept, type) => {
     const { headers } = await server.get('/Companies?Id=1', accept === undefined ? {} : { accept })
     expect(headers.get('content-type')?.split(';')[0]).toBe(type)
   })
@@ -200,7 +203,7 @@ test('a gzipped stream has the same content, and is sent only if the client acce
 })
 
 describe('the charge of a stream', () => {
-  test('is one request for each 1,000 rows begun', async () => {
+  test('is one request per 1,000 rows, rounded up', async () => {
     expect((await rowsOf('/Companies', three.headers)).length).toBe(ROWS)
     expect((await server.get('/Companies', three.headers)).status).toBe(429)
   })

@@ -153,7 +153,7 @@ describe('a summary (D76)', () => {
     expect(text).toBe(`[{"count":0,${none}}]`)
   })
 
-  test('has the total of its groups, also from the database: none, one and several', async () => {
+  test('has the total number of its groups, also from the database: none, one and several', async () => {
     const plain = await startServer({ databaseUrl: server.databaseUrl, environment: { MEMORY_MB: '0' } })
     const queries = ['?Id=0&groupBy=Type', '?Id=1&groupBy=Id', '?Id[]=1&Id[]=2&groupBy=Id']
     for (const { get } of [server, plain]) {

@@ -141,7 +141,7 @@ describe('D115: rows that are found by a property', () => {
     for (const { row } of body) expect(row).toEqual(await rowOf(row.id))
   })
 
-  test('a rename with more copies than other statements may change is written, too', async () => {
+  test('a rename is done even if more rows copy the name than other statements may change', async () => {
     await server.sql`
       insert into absence (employee_id, employee_key)
       select e.id, e.display_name_key from employee e, generate_series(1, 1500) where e.id = 1`
@@ -266,7 +266,7 @@ describe('D116: rights to rows that are found by a property', () => {
   const as = (key: keyof typeof KEYS, rows: unknown, query = '') =>
     send(`/Employees?match=EmployeeNumber${query}`, rows, KEYS[key].headers)
 
-  test('a stored row needs the right to update it, and a new row the right to create it, which sets its own values', async () => {
+  test('a stored row needs a right to update it, and a new row a right to create it', async () => {
     const { status, body } = await as('partner', [
       { EmployeeNumber: 'E1', JobTitle: 'Boss' },
       { EmployeeNumber: 'E7', JobTitle: 'x' },
@@ -344,7 +344,7 @@ describe('D116: rights to rows that are found by a property', () => {
     expect(body).toEqual([{ result: 'created', row: { id: 4 } }])
   })
 
-  test('a dry run counts a stored row also for a key whose filters only the statement compares', async () => {
+  test('a dry run counts a stored row as updated, also for a key whose right has filters', async () => {
     const rows = [{ EmployeeNumber: 'E2', JobTitle: 'x' }]
     expect((await as('modest', rows, '&dryRun=1')).body).toMatchObject({ updated: 1 })
   })

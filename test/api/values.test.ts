@@ -76,7 +76,10 @@ describe('2 Date-times', () => {
     expect((await server.get(path)).body).toEqual(stored)
   })
 
-  test.each([[early], [null]])('D13: an end is valid if it equals the start, or if there is no start: %s', async (Start) => {
-    expect(await createRow(server, '/Absences', { Start, End: early })).toMatchObject({ start: Start, end: early })
-  })
+  test.each([[early], [null]])(
+    'D13: an end is valid if it equals the start, or if there is no start: start %p',
+    async (Start) => {
+      expect(await createRow(server, '/Absences', { Start, End: early })).toMatchObject({ start: Start, end: early })
+    },
+  )
 })

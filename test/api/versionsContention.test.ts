@@ -30,55 +30,55 @@ describe.each([
   [false, false],
   [true, true],
   [false, true],
-])(
-  'a write with If-Match while another transaction changes the row (that commits: %p; with an Idempotency-Key: %p)',
-  (commits, isKeyed) => {
-    const outcome = (good: number) => (commits ? 412 : good)
+])('If-Match while another transaction changes the row (it commits: %p; Idempotency-Key: %p):', (commits, isKeyed) => {
+  const outcome = (good: number) => (commits ? 412 : good)
 
-    test.each([
-      ['PATCH', { Reason: 'mine' }, 200],
-      ['PUT', { Reason: 'mine' }, 200],
-      ['DELETE', undefined, 204],
-    ] as const)('waits as a %s, and is 412 if that commits', async (method, body, good) => {
-      const { id } = await createRow(server, '/Absences', { Reason: 'before' })
-      const path = `/Absences/${id}`
-      const tag = await tagAt(path)
-      const answer = await beside(
-        { commits },
-        (transaction) => transaction`update absence set reason = 'theirs' where id = ${id}`,
-        () => matching(method, path, tag, body, isKeyed),
-      )
-      expect(answer.status).toBe(outcome(good))
-      const rows = await server.sql`select reason from absence where id = ${id}`
-      expect(rows.map(({ reason }) => reason)).toEqual(commits ? ['theirs'] : method === 'DELETE' ? [] : ['mine'])
-      if (commits) expect(tagOf(answer)).toBe(await tagAt(path))
-    })
+  test.each([
+    ['PATCH', { Reason: 'mine' }, 200],
+    ['PUT', { Reason: 'mine' }, 200],
+    ['DELETE', undefined, 204],
+  ] as const)('a %s waits for that transaction, and is 412 if it commits', async (method, body, good) => {
+    const { id } = await createRow(server, '/Absences', { Reason: 'before' })
+    const path = `/Absences/${id}`
+    const tag = await tagAt(path)
+    const answer = await beside(
+      { commits },
+      (transaction) => transaction`update absence set reason = 'theirs' where id = ${id}`,
+      () => matching(method, path, tag, body, isKeyed),
+    )
+    expect(answer.status).toBe(outcome(good))
+    const rows = await server.sql`select reason from absence where id = ${id}`
+    expect(rows.map(({ reason }) => reason)).toEqual(commits ? ['theirs'] : method === 'DELETE' ? [] : ['mine'])
+    if (commits) expect(tagOf(answer)).toBe(await tagAt(path))
+  })
 
-    test('is carried out together with other PATCHes, each of which is 200 or 412 by its own version', async () => {
-      const rows = await createRows(server, '/Absences', Array(16).fill({ Reason: 'before' }))
-      const tags = await Promise.all(rows.map(({ id }) => tagAt(`/Absences/${id}`)))
-      // Every third row is changed before, so that its PATCH names an earlier version already when it is sent.
-      const isLate = (index: number) => index % 3 === 2
-      for (const [index, { id }] of rows.entries()) if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
-      const held = rows[0] as Json
-      const answers = await beside(
-        { commits },
-        (transaction) => transaction`update absence set reason = 'theirs' where id = ${held.id}`,
-        () =>
-          Promise.all(
-            rows.map(({ id }, index) => matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' }, isKeyed)),
-          ),
-      )
-      const expected = rows.map((_, index) => (index === 0 ? outcome(200) : isLate(index) ? 412 : 200))
-      expect(answers.map(({ status }) => status)).toEqual(expected)
-      const now = await server.sql`
+  test('concurrent PATCHes are each 200 or 412 by their own versions', async () => {
+    const rows = await createRows(server, '/Absences', Array(16).fill({ Reason: 'before' }))
+    const tags = await Promise.all(rows.map(({ id }) => tagAt(`/Absences/${id}`)))
+    // Every third row is changed before, so that its PATCH names an earlier version already when it is sent.
+    const isLate = (index: number) => index % 3 === 2
+    for (const [index, { id }] of rows.entries()) if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
+    const held = rows[0] as Json
+    const answers = await beside(
+      { commits },
+      (transaction) => transaction`update absence set reason = 'theirs' where id = ${held.id}`,
+      () =>
+        Promise.all(
+          rows.map(({ id }, index) => matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' }, isKeyed)),
+        ),
+    )
+    const expected = rows.map((_, index) => (index === 0 ? outcome(200) : isLate(index) ? 412 : 200))
+    expect(answers.map(({ status }) => status)).toEqual(expected)
+    const now = await server.sql`
       select reason from absence where id = any (${rows.map(({ id }) => id)}::bigint[]) order by id`
-      expect(now.map(({ reason }) => reason)).toEqual(
-        expected.map((status, index) => (status === 200 ? 'mine' : index === 0 ? 'theirs' : 'early')),
-      )
-    })
+    expect(now.map(({ reason }) => reason)).toEqual(
+      expected.map((status, index) => (status === 200 ? 'mine' : index === 0 ? 'theirs' : 'early')),
+    )
+  })
 
-    test.each([1, COPIES_MAX + 1])('waits as a rename with %d copies, and is 412 if that commits', async (copies) => {
+  test.each([1, COPIES_MAX + 1])(
+    'a rename with %d copies waits for that transaction, and is 412 if it commits',
+    async (copies) => {
       const { id } = await createRow(server, '/Companies', { Name: 'before' })
       await server.sql`
       insert into employee (first_name, company_id, company_key)
@@ -93,24 +93,24 @@ describe.each([
       expect(answer.status).toBe(outcome(200))
       const names = await server.sql`select distinct company from employee where company_id = ${id}`
       expect(names.map(({ company }) => company)).toEqual([commits ? 'before' : 'mine'])
-    })
+    },
+  )
 
-    test('waits as a PATCH also for the rename of a row from which its row copies, which changes the version of its row, too', async () => {
-      const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
-      const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
-      const path = `/Employees/${id}`
-      const tag = await tagAt(path)
-      const answer = await beside(
-        { commits },
-        (transaction) => transaction`update company set name = 'renamed' where id = ${company}`,
-        () => matching('PATCH', path, tag, { CompanyId: company, WorkPhone: '1' }, isKeyed),
-      )
-      expect(answer.status).toBe(outcome(200))
-      const { body } = await server.get(path)
-      expect([body.company, body.workPhone]).toEqual(commits ? ['renamed', null] : ['before', '1'])
-    })
-  },
-)
+  test('a PATCH also waits if that transaction renames a row whose name its row copies', async () => {
+    const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
+    const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
+    const path = `/Employees/${id}`
+    const tag = await tagAt(path)
+    const answer = await beside(
+      { commits },
+      (transaction) => transaction`update company set name = 'renamed' where id = ${company}`,
+      () => matching('PATCH', path, tag, { CompanyId: company, WorkPhone: '1' }, isKeyed),
+    )
+    expect(answer.status).toBe(outcome(200))
+    const { body } = await server.get(path)
+    expect([body.company, body.workPhone]).toEqual(commits ? ['renamed', null] : ['before', '1'])
+  })
+})
 
 test('a PATCH that waits for a delete is 404', async () => {
   const { id } = await createRow(server, '/Absences', {})

@@ -133,7 +133,7 @@ describe('zone is 400 InvalidZone', () => {
     expect([outcomeOf(answer), answer.body.Error.Message]).toEqual(['400 InvalidZone zone', message])
   })
 
-  test('but UnknownParameter in a list, and so is timezone in a summary', async () => {
+  test('but is UnknownParameter in a list, as is timezone in a summary', async () => {
     expect(outcomeOf(await kept.get('/Absences?zone=UTC'))).toBe('400 UnknownParameter zone')
     const answer = await kept.get('/Absences/Summary?groupBy=month(Start)&timezone=UTC')
     expect(answer.body.Error.Message).toBe('A summary has no parameter "timezone". Did you mean zone?')
