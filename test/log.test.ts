@@ -78,7 +78,7 @@ describe('pretty', () => {
   })
 })
 
-test('lines are gathered, then written together and in order, without a flush too', async () => {
+test('lines are collected and written together in order, even without a flush', async () => {
   const { log, written, lines } = logTo('info', 'json')
   log.info('first')
   log.info('second')
@@ -88,7 +88,7 @@ test('lines are gathered, then written together and in order, without a flush to
   expect(lines().map((line) => JSON.parse(line).message)).toEqual(['first', 'second'])
 })
 
-test('a reader that does not read loses lines, and is told how many; the memory stays bounded', async () => {
+test('if nothing reads the output, lines are dropped and their number is written, so that memory stays bounded', async () => {
   const { log, stream, written, release } = logTo('info', 'json', { stalled: true })
   const kilobytes = 'x'.repeat(1024)
   for (let line = 0; line < 10_000; line++) log.info(kilobytes)
@@ -103,7 +103,7 @@ test('a reader that does not read loses lines, and is told how many; the memory 
   expect([kept > 1_000, all.length < 5 * 1024 * 1024]).toEqual([true, true])
 })
 
-test('pieces are whole lines of up to 4,096 bytes, in order, so that a pipe takes them whole; a longer line goes alone', async () => {
+test('lines are written in order, in pieces of whole lines of up to 4,096 bytes; a longer line is a piece of its own', async () => {
   const { log, written } = logTo('info', 'json')
   const texts = Array.from({ length: 300 }, (_, line) => `${line} ${'é'.repeat((line * 37) % 400)}`)
   texts[100] = `100 ${'x'.repeat(10_000)}`
@@ -117,7 +117,7 @@ test('pieces are whole lines of up to 4,096 bytes, in order, so that a pipe take
   expect(lines.map((line) => JSON.parse(line).message)).toEqual(texts)
 })
 
-test('a flush ends also when the output is not read', async () => {
+test('a flush ends even if nothing reads the output', async () => {
   const { log } = logTo('info', 'json', { stalled: true })
   log.info('never taken')
   await log.flush()

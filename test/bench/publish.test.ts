@@ -23,7 +23,7 @@ function publishRun(more: Partial<Results> = {}) {
 }
 
 describe('the published run', () => {
-  test('the published run names no folder of its machine', () => {
+  test('has no path of a folder of its machine', () => {
     expect(published.command).not.toMatch(/ --(data|output)\b| \//)
   })
 
@@ -41,7 +41,7 @@ describe('the published run', () => {
     publishRun()
   })
 
-  test('a published run shows which share of the lists came from memory, and how long the run took', () => {
+  test('a published run shows the share of lists from memory, and how long the run took', () => {
     const found = { walk: 60, kept: 30, 'database: texts': 10 }
     const scenarios = published.scenarios.map((scenario) => ({
       ...scenario,

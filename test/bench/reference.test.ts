@@ -27,7 +27,7 @@ const check = (...paths: string[]) =>
     paths.map((path) => get(path)),
   )
 
-test('right answers pass the check', () =>
+test('the check of answers accepts the answers of the server', () =>
   check(
     '/Absences/{1..1000}',
     '/Companies/{1..80}', // half of these rows do not exist
@@ -67,7 +67,7 @@ test('loaded rows have the requested number, are the same after each load, and c
   await restore(otherUrl, rows)
 })
 
-test('absences whose properties go together begin in the order of their ids, more or less, and can be restored', async () => {
+test('absences with correlated properties begin roughly in the order of their ids, and can be restored', async () => {
   const together = rowsFor(1_000, true)
   const url = await createDatabase()
   await load(url, together)

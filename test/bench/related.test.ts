@@ -15,7 +15,7 @@ copyCluster(data)
 const ONCE_MORE = { timeout: 480_000, retry: 1 }
 
 test(
-  'lists and summaries by related properties are compared with peers that join the tables, and give the same answers',
+  'lists and summaries by related properties give the same answers as peers that join the tables',
   async () => {
     const load = ['--rows', '1000', '--seconds', '0.1', '--rounds', '1', '--connections', '4', '--workers', '1', '--no-curves']
     const asked = ['--peers', 'fastify,hono', '--only', 'related,summaries-department']
@@ -35,7 +35,7 @@ test(
   ONCE_MORE,
 )
 
-test('the SQL that checks lists by paths joins the employees of absences, with the properties that the paths name', () => {
+test('the SQL that checks lists by paths joins employees to absences, and selects the properties of the paths', () => {
   const joined = (columns: string) =>
     `from absence left join (select id as related_id, ${columns} from employee) as related on related_id = employee_id where true`
   const { rows, total } = referenceOf(

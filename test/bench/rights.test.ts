@@ -20,7 +20,7 @@ const PEER = 'fastify-rls'
 const ONCE_MORE = { timeout: 480_000, retry: 1 }
 
 test(
-  'a bench compares keys with few rights, keys with all rights, persons, and a peer with row security, and finds their answers right',
+  'the bench of rights measures keys, persons and a peer with row security, and checks their answers',
   async () => {
     const load = ['--rows', '1000', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--workers', '1', '--no-curves']
     const names = [...LISTS, ...OTHERS, 'persons'].join()
@@ -88,7 +88,7 @@ test('the SQL that checks a list selects the properties that fields names', () =
   expect(referenceOf('/Absences/7?fields=Id').rows).toBe(`select "id" from absence where true and id = '7'`)
 })
 
-test('rightsLine compares few rights with all rights by blocks of two rounds, and is null if the figures of one do not count', () => {
+test('rightsLine compares few rights with all rights by pairs of rounds, and is null if one result is void', () => {
   const sample = (requestsPerSecond: number, serverCpuUs: number) => {
     return { requestsPerSecond, serverCpuUs, postgresCpuUs: null, p50Ms: 1, p99Ms: 1, rssMb: null }
   }

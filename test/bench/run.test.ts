@@ -38,7 +38,7 @@ describe('the runner', () => {
   const small = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '1']
 
   test(
-    'a bench measures the server with and without memory, and the floor, on a real database, and writes its results',
+    'a bench measures the server with memory, without memory, and a constant answer, and writes the results',
     async () => {
       copyCluster(data)
       const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,names-under-creates,patch')
@@ -63,7 +63,7 @@ describe('the runner', () => {
   )
 
   test(
-    'a bench measures a kind of list by itself and after lists of another kind, on rows whose properties go together',
+    'a bench measures a kind of list by itself and after other lists, on rows with correlated properties',
     async () => {
       const kinds = ['--only', 'kind-range', '--after', 'ids', '--lists-before', '50']
       const program = bench(...small, '--together', '--no-curves', ...kinds)
@@ -130,7 +130,7 @@ describe('a scenario', () => {
     ['new requests', { isNew: true }, [8, 1, 8, 1]],
     ['writes in the background', { background: { operations: [], rate: 1 } }, [8, 1, 8, 1]],
     ['repeated reads only', {}, [8, 1, 0, 0.15]],
-  ])('a scenario with %s has the lead-in before its rounds that this load needs', async (_, more, expected) => {
+  ])('with %s has warm-up times of the expected lengths before its rounds', async (_, more, expected) => {
     const leadIns: number[] = []
     const measure = async ({ loadingSeconds, leadInSeconds }: Round) => {
       leadIns.push(loadingSeconds, leadInSeconds)
@@ -142,7 +142,7 @@ describe('a scenario', () => {
     expect(leadIns).toEqual(expected)
   })
 
-  test('a scenario is void if an answer has an unexpected status, and names that status', async () => {
+  test('is void if an answer has an unexpected status, and the reason names that status', async () => {
     const target = listen(() => new Response('[]'))
     const wrong = scenario([{ ...get, status: 404 }])
     const { targets } = await runScenario(wrong, [overHttp(target, wrong, process.pid)], { ...plan, rounds: 1 })
@@ -159,7 +159,7 @@ test('placeholders of a request are replaced by every number of their range, and
   expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
 })
 
-test('integers that are drawn once are drawn by one of all clients, and again only after all others were drawn', () => {
+test('an integer of a placeholder with ! is sent by only one client, and again only after all others were sent', () => {
   const clients = [0, 1, 2].map((client) => requestSource([getting('/Absences/{11..310!}')], 7, client, 3)(100))
   const paths = clients.flatMap((requests) => requests.map(({ path }) => path))
   expect(new Set(paths).size).toBe(300)
@@ -168,7 +168,7 @@ test('integers that are drawn once are drawn by one of all clients, and again on
   expect(again?.path).toBe(requestSource([getting('/Absences/{11..310!}')], 7)(1)[0]?.path as string)
 })
 
-test('the word `page` names all scenarios of the page of benchmarks, also together with names of other scenarios', () => {
+test('the option `page` selects all scenarios of the page of benchmarks, also together with names of others', () => {
   const names = scenariosFor(rowsFor(1_000), ['page', 'mixed']).map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['one-by-id', 'new-lists', 'filter-sort', 'related', 'mixed']))
   expect(names).not.toContain('kind-range')
@@ -204,7 +204,7 @@ test('latencies are counted by kind of list, and printed with the CPU share of t
   expect(text).toMatch(/best peers: 3\.00 × fastify, 1\.50 × fastify-indexed$/)
 })
 
-test('the shares of lists by how they were found are read from metrics, in detail if the metrics have details', () => {
+test('the shares of lists from memory and from PostgreSQL are read from metrics, with details if there are any', () => {
   const read = (kept: number, memory: number, ways: string) =>
     countsIn(`roster_lists_total{from="kept"} ${kept}\nroster_lists_total{from="memory"} ${memory}\n\
 roster_lists_total{from="database"} 1\n${ways}roster_memory_lists{way="other"} 9\n`)

@@ -24,7 +24,7 @@ test('roster config prints the settings that apply and where they come from, but
 test.each([
   ...['postgres://u:12/secret@db/hr', 'postgres://u:1?secret@db/hr', 'postgres://u:1#secret@db/hr'],
   'postgres://u:p@secret#x@db/hr',
-])('roster config hides the ambiguous DATABASE_URL %s', async (DATABASE_URL) => {
+])('roster config does not show the ambiguous DATABASE_URL %s', async (DATABASE_URL) => {
   const { output } = await config([], { DATABASE_URL })
   expect(output).toMatch(/^DATABASE_URL +\(hidden\) +environment$/m)
 })

@@ -26,7 +26,7 @@ describe('roster export', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id,name\r\n3,Größe 3\r\n2,Größe 2\r\n' })
   })
 
-  test('waits for a slow reader of a pipe that stdout and stderr share', async () => {
+  test('waits for a slow reader if stdout and stderr are the same pipe', async () => {
     const words = `'${process.execPath}' src/main.ts export companies --format ndjson --url '${server.url}' 2>&1 | (sleep 1; cat)`
     const child = Bun.spawn(['sh', '-c', words], { cwd: ROOT, env: { ...process.env, ROSTER_KEY: KEY } })
     const lines = (await child.stdout.text()).trimEnd().split('\n')

@@ -13,7 +13,7 @@ test('roster generate client prints the client and nothing else, without a datab
   expect(await roster(['generate', 'client'], settings)).toEqual({ code: 0, stderr: '', stdout })
 })
 
-test('D105: roster generate client prints types for the views of ROLES_FILE, and names the line of a fault in it', async () => {
+test('D105: roster generate client prints types for the views of ROLES_FILE, and names the line of its fault', async () => {
   const { path, remove } = temporaryFolder()
   onTestFinished(remove)
   const ROLES_FILE = join(path, 'roles.txt')

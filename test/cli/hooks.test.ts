@@ -29,7 +29,7 @@ test('a hook is added, listed, paused, resumed and removed', async () => {
   expect((await hooks(['remove', id])).stdout).toBe(`Removed the hook ${id}.\n`)
 })
 
-test('a hook whose position is ahead of a restored cluster continues at the first change when it is resumed', async () => {
+test('a resumed hook whose position is ahead of a restored database continues at the first kept change', async () => {
   const { stdout } = await add('--entity', '*', '--json')
   const { id } = JSON.parse(stdout)
   await sql`update hook set position = 9000000000000000000, state = 'parked' where id = ${id}`
@@ -51,7 +51,7 @@ test.each([
   expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
 })
 
-test('a hook with rights is added, listed and stored so that a server without rights would post none of its events', async () => {
+test('a hook with rights is listed, and stored so that a server of a version without rights posts none of its events', async () => {
   const right = 'read employees?fields=JobTitle,id'
   const made = await add('--right', right, '--right', 'read Companies', '--json')
   expect(made).toMatchObject({ code: 0, stderr: '' })

@@ -67,7 +67,7 @@ describe('roster import', () => {
     expect(stderr).toContain('Employees have no property "departmant". Did you mean Department?')
   })
 
-  test('the import of an exported file creates the same rows, except for the ids', async () => {
+  test('the import of an exported file creates the same rows with new ids', async () => {
     await server.post('/Companies', [{ name: 'Ümläut, "Größe"' }, { name: 'two\nlines', enabled: true }])
     await server.post('/Employees', [{ lastName: 'A', companyId: 2, started: '2026-01-31T09:00:00+02:00' }, { lastName: '' }])
     const absences = [{ employeeId: 1, period: { days: 2.5, hours: 0.00000001 }, reason: ' x ' }, {}]
@@ -203,7 +203,7 @@ describe('roster import', () => {
     expect(stderr).toContain('roster: No row was imported, but those of line 2 to line 2 may have been.')
   })
 
-  test('a dry run reports every fault by its line, and creates nothing', async () => {
+  test('a dry run of an import reports every fault by its line, and creates nothing', async () => {
     const csv = 'lastName,companyId,started\n"two\r\nlines",,\nB,seven,\n"x\n\ny",99,\nD,,yesterday\n'
     const path = fileOf(csv)
     const { code, stdout, stderr } = await roster(['import', 'employees', path, '--dry-run', '--piece', '2'])

@@ -21,7 +21,7 @@ const numbers = async () =>
   (await server.sql`select employee_number as number from employee order by id`).map(({ number }) => number)
 
 describe('an import without --match', () => {
-  test('of a corrected file under another name creates nothing, and names the options --match and --again', async () => {
+  test('of a corrected copy of an imported file creates nothing, and names the options --match and --again', async () => {
     await importOf('employees', fileOf('employeeNumber,lastName\nE1,A\nE2,B\nE3,C\n'))
     const { code, stderr } = await importOf('employees', fileOf('employeeNumber,lastName\nE1,A\nE2,Corrected\nE3,C\nE4,D\n'))
     expect([code, await numbers()]).toEqual([1, ['E1', 'E2', 'E3']])
@@ -75,7 +75,7 @@ describe('an import without --match', () => {
     expect(stderr).toContain('whether the table has these rows already is not known: ')
   })
 
-  test('waits when the rate limit is reached while it reads the table, and then finds the rows of the file in the rest', async () => {
+  test('waits when the rate limit is reached while it reads the table, and then compares the other rows', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 3500) n`
     const words = ['import', 'employees', fileOf('employeeNumber\nX1\nN3456\n'), '--url', server.url]
     const { stderr } = await rosterHere(words, { ROSTER_KEY: slow.text })
@@ -83,7 +83,7 @@ describe('an import without --match', () => {
     expect(stderr).toContain('have 1 of its 2 values already (line 3: "N3456" is row 3456)')
   })
 
-  test('into a table that is too large to read finds the values of the file by filters', async () => {
+  test('into a table that is too large to read looks for the values of the file by filters', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 50100) n`
     const { stderr } = await importOf('employees', fileOf('employeeNumber\nX1\nN50007\nX2\n'))
     expect(stderr).toContain('have 1 of its 3 values already (line 3: "N50007" is row 50007)')

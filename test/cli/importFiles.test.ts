@@ -28,7 +28,7 @@ const GERMAN = ['--column', 'Personalnummer=EmployeeNumber', '--column', 'Vornam
 const GERMAN_LINKS = ['--column', 'Firma=Company', '--lookup', 'Company=Name', '--column', 'Eintritt=Started']
 
 describe('roster import of files as spreadsheets and people write them:', () => {
-  test('a German CSV is imported by the second attempt, after the first one has named all columns', async () => {
+  test('a German CSV is imported by the second attempt, after the first one has listed the options for its columns', async () => {
     await companies()
     const first = await importOf('employees', sample('german.csv'))
     expect(first.code).toBe(1)
@@ -233,7 +233,7 @@ describe('roster import of files as spreadsheets and people write them:', () => 
 })
 
 describe('roster import --lookup', () => {
-  test('refuses missing and ambiguous values, each with its line and the nearest value', async () => {
+  test('refuses values that no row or several rows have, each with its line and the nearest value', async () => {
     await server.post('/Companies', [{ name: 'Acme' }, { name: 'Twice' }, { name: 'Twice' }, { name: 'Blue Moon' }])
     const path = fileOf('lastName,company\nA,ACME\nB,Twice\nC,Acme\nD,Blue Mon\nE,Nowhere\nF,Nowhere\nG,\n')
     const { code, stderr } = await importOf('employees', path, '--lookup', 'Company=Name')
@@ -264,7 +264,7 @@ describe('roster import --lookup', () => {
     expect(wrong.stderr).toContain('stdin, line 2: CompanyId: there are no Companies with Name "Otehr". The nearest is "Other".')
   })
 
-  test('reads a table of up to 50,000 rows completely, which counts as one request for each 1,000 rows', async () => {
+  test('reads a table of up to 50,000 rows completely, charged as one request per 1,000 rows', async () => {
     await server.sql`insert into employee (employee_number, last_name) select 'N' || n, 'Name ' || n from generate_series(1, 3000) n`
     const lines = Array.from({ length: 1_500 }, (_, index) => `N${index * 2 + 1}`)
     const { code, stdout } = await roster(
@@ -286,7 +286,7 @@ describe('roster import --lookup', () => {
     expect(found).toEqual({ rows: 1_500 })
   })
 
-  test('finds only the values of the file if the table is too large to read', async () => {
+  test('looks for the values of the file by filters if the table is too large to read', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 50100) n`
     const path = fileOf('EmployeeId\nN7\nX1\nN50007\n')
     const wrong = await importOf('absences', path, '--lookup', 'EmployeeId=EmployeeNumber')

@@ -88,7 +88,7 @@ describe.each(['before', 'after'] as const)('roster import, killed %s a write:',
     expect(await employees()).toEqual(before)
   })
 
-  test('an import can be undone without being continued first', async () => {
+  test('an import can be undone without first being completed', async () => {
     const before = await employees()
     const path = fileOf(`employeeNumber,lastName\n${lines((n) => `Name ${n}`)}\n`)
     expect(await killedAt(2, when, ['import', 'employees', path, '--piece', '20'])).toBe(true)

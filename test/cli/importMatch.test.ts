@@ -106,7 +106,7 @@ line 4: lastName "Öberg" -> "Oberg"
     expect(stdout).toContain('1 changed')
   })
 
-  test('replaces a stored value that clients could not write, without reporting a fault of the file', async () => {
+  test('replaces a stored value that is too long for clients to write, and reports no fault of the file', async () => {
     await server.sql`insert into employee (employee_number, last_name) values ('E1', ${'x'.repeat(9_999)})`
     const path = fileOf('employeeNumber,lastName\nE1,Byron\n')
     expect((await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])).stdout).toContain('1 changed')
@@ -206,8 +206,8 @@ describe('roster import of a file that was imported before', () => {
     ['a value has changed', ['A', 'B', 'X']],
     ['a row is added', ['A', 'B', 'C', 'D']],
     ['a row was removed', ['A', 'B']],
-    ['its rows have moved', ['New', 'A', 'B', 'C']],
-  ])('is refused as another version if %s, with advice, and is imported with --again', async (_, names) => {
+    ['a row was inserted before the others', ['New', 'A', 'B', 'C']],
+  ])('is refused as another version if %s, and is imported with --again', async (_, names) => {
     const path = fileOf(rows(['A', 'B', 'C']))
     expect((await roster(['import', 'companies', path])).code).toBe(0)
     writeFileSync(path, rows(names))
@@ -222,7 +222,7 @@ describe('roster import of a file that was imported before', () => {
     expect(await countOf()).toBe(3 + names.length)
   })
 
-  test('and has got a row at its end is refused as another version, not reported as imported in part', async () => {
+  test('is refused as another version if it has an additional last row, and not reported as imported in part', async () => {
     const path = fileOf(rows(['A', 'B', 'C']))
     await roster(['import', 'companies', path, '--piece', '2'])
     writeFileSync(path, rows(['A', 'B', 'C', 'D']))
@@ -236,14 +236,14 @@ describe('the URL of the server for roster import and export', () => {
   test.each([
     ['PUBLIC_URL', (url: string) => ({ PUBLIC_URL: url, PORT: '1' })],
     ['HOST and PORT', (url: string) => ({ HOST: '0.0.0.0', PORT: new URL(url).port })],
-  ])('follows by default from the settings %s', async (_, settings) => {
+  ])('is by default that of the settings %s', async (_, settings) => {
     const local = server.url.replace('127.0.0.1', 'localhost')
     const imported = await roster(['import', 'companies', fileOf('name\nA\n')], settings(local), null)
     expect([imported.code, imported.stdout]).toEqual([0, '1 row of Companies was created.\n'])
     expect((await roster(['export', 'companies', '--fields', 'Name'], settings(local), null)).stdout).toBe('name\r\nA\r\n')
   })
 
-  test('can be set by --url, as the error says if no server answers', async () => {
+  test('can be set by --url, which the error names if no server answers', async () => {
     for (const words of [
       ['export', 'companies'],
       ['import', 'companies', fileOf('name\nA\n')],

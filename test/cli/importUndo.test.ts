@@ -112,7 +112,7 @@ describe('roster import --undo', () => {
     expect((await undo(path)).stdout).toBe('2 rows of Employees were deleted, 0 changed back.\n')
   })
 
-  test('needs fewer than 20 requests for 500 rows, and leaves rows that others have changed or refer to', async () => {
+  test('needs fewer than 20 requests for 500 rows, of which it leaves those that others have changed or refer to', async () => {
     const path = fileOf(`employeeNumber,lastName\n${Array.from({ length: 500 }, (_, n) => `N${n},Name`).join('\n')}\n`)
     const leftNow = async () => Number((await server.get('/Companies/1', many.headers)).headers.get('x-ratelimit-remaining'))
     const undoCounted = async () => {
@@ -256,7 +256,7 @@ describe('roster import --undo', () => {
     expect(records()).toEqual([])
   })
 
-  test('is impossible if the record cannot be written: the import succeeds, and says so', async () => {
+  test('is impossible if the import could not write its record, which the import says', async () => {
     const file = fileOf('')
     const words = ['import', 'companies', fileOf('name\nA\n'), '--url', server.url]
     const { code, stderr } = await rosterHere(words, { ROSTER_KEY: KEY, XDG_DATA_HOME: file })
@@ -267,7 +267,7 @@ describe('roster import --undo', () => {
     expect((await server.sql`select from company`).count).toBe(1)
   })
 
-  test('has no record of a dry run, and deletes a row whose decimal has 18 digits', async () => {
+  test('ignores a dry run, and deletes a row whose decimal has 18 digits', async () => {
     const path = fileOf('period.days,reason\n1234567890.12345678,A1\n')
     await importOf('absences', path, '--dry-run')
     expect(() => records()).toThrow()

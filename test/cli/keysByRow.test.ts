@@ -150,7 +150,7 @@ describe('keys list', () => {
     )
   })
 
-  test('names the right of a key that does not fit the entities, unless the key is revoked', async () => {
+  test('names a right that does not fit the entities, unless its key is revoked', async () => {
     await create('payroll', '--right', PAYROLL, '--right', 'read Companies')
     await sql`update api_key set addresses = 'read Companies' || chr(10) || 'read Absences?Gone=1'`
     const fault = '"read Absences?Gone=1": Absences has no parameter "Gone".'
@@ -202,7 +202,7 @@ describe('keys try', () => {
     expect(await stored()).toEqual([])
   })
 
-  test('D95: requires a right to the related rows for a related property in a request, but none for one in the filter of a right', async () => {
+  test('D95: refuses a request by a related property that the key may not read, but not a right with such a filter', async () => {
     const narrow = ['--right', 'read Absences?employeeId.knownAs=Ann&fields=Id,EmployeeId']
     const path = '/Absences?fields=EmployeeId.DisplayName'
     expect((await keys('try', ...narrow, path)).stdout).toBe(

@@ -91,11 +91,11 @@ describe('records of a CSV for roster import', () => {
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
-  ])('are read as JSON: %j becomes the row %s', async (text, expected) => {
+  ])('become JSON: %j becomes %s', async (text, expected) => {
     expect((await rowOf(text)).json).toBe(expected)
   })
 
-  test('get 23:59 for a day only in the property that ends the last of several spans in sequence', async () => {
+  test('have the time 23:59 for a day only in the property that ends the last of several consecutive spans', async () => {
     const trip = defineEntity(
       'Trip',
       { id: identity(), leaves: instant(), arrives: instant(), returns: instant() },
@@ -218,7 +218,7 @@ describe('csvRecords', () => {
     ['a first line', '\r\n\n', 'x', 3, 'a row of more than 1 MiB begins here'],
     ['a row of empty cells', 'a,b\n\n', ',', 3, 'a row of more than 1 MiB begins here'],
     ['a text of many lines', 'a,b\n"x\n","', 'x\n', 3, 'the quote that ends a text is missing'],
-  ])('refuses %s without an end before it needs more memory than for one row', async (_, begin, repeated, line, message) => {
+  ])('refuses %s that never ends before it takes more memory than for one row', async (_, begin, repeated, line, message) => {
     let taken = 0
     async function* endless() {
       yield begin

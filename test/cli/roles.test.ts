@@ -32,7 +32,7 @@ key payroll: 2 rights
     })
   })
 
-  test('says that an empty file has no roles, and lists each claim of a file once, so that a misspelled one is noticed', async () => {
+  test('says that an empty file has no roles, and lists each claim of another file once', async () => {
     const shown = async (text: string) => (await roles(text, 'check')).stdout.replace(/^.*(?= has no )/, 'It')
     for (const text of ['', '# role all\n'])
       expect(await shown(text)).toBe('It has no roles, views or keys.\nme: no row is needed\n')
@@ -113,7 +113,7 @@ describe('roles try', () => {
       select id, display_name_key, kind from employee, unnest(array['Approved', 'Requested']) as kind order by id`
   })
 
-  test('says who the person is, which roles she has, why she lacks other roles, and what her request would get', async () => {
+  test('says who the person is, which roles she has and why she lacks others, and what her request would get', async () => {
     const file = `me Employees?WorkEmail={email}
 role all
   read Absences?EmployeeId={me.Id}
@@ -200,13 +200,13 @@ role b when {groups} has b
     expect(none.stdout).toStartWith('no role applies: the token has no claim email\nanswer: 403')
   })
 
-  test('uses --as as the value of the only claim by which "me" finds a row', async () => {
+  test('uses the value of --as for the only claim that the "me" of the roles file has', async () => {
     const file = 'me Employees?KnownAs={given_name}\nrole all\n  read Employees?Id={me.Id}'
     const { stdout } = await roles(file, 'try', '--as', 'Bob', '/Employees?fields=Id')
     expect(stdout).toEndWith('total: 1\n{"id":2}\n')
   })
 
-  test('says by which claims the row was found, so that a misspelled claim in the file is noticed', async () => {
+  test('names the claims by which the row of the person was found', async () => {
     const first = async (line: string, ...words: string[]) =>
       (await roles(`${line}\nrole all\n  read Employees?Id={me.Id}`, 'try', ...words, '/Employees')).stdout.split('\n')[0]
     expect(await first('me Employees?WorkEmail={emial}', '--as', 'ann@example.com')).toBe('me: Employees/1, by the claim emial')
@@ -222,7 +222,7 @@ role b when {groups} has b
     ['false', '0', false],
     ['yes', '0', false],
     ['false', '1', true],
-  ])('finds a row by an address with email_verified %s and OIDC_TRUST_EMAIL=%s: %j', async (verified, trusts, isFound) => {
+  ])('finds a row by an address with email_verified %p and OIDC_TRUST_EMAIL=%s: %j', async (verified, trusts, isFound) => {
     const settings = { DATABASE_URL, ROLES_FILE: fileOf(EXAMPLE, 'txt'), OIDC_TRUST_EMAIL: trusts }
     const words = verified === null ? [] : ['--claim', `email_verified=${verified}`]
     const { stdout } = await rosterHere(['roles', 'try', '--as', 'ann@example.com', ...words, '/Absences'], settings)
@@ -330,7 +330,7 @@ describe('keys that follow a block of the roles file', () => {
     })
   })
 
-  test('are listed as unusable while the file on disk is faulty, and so are keys with a right to a view of the file', async () => {
+  test('are listed as unusable while the file is faulty, like keys with a right to a view of the file', async () => {
     const views = `${BLOCK}view Team Employees?fields=Id,DisplayName\n`
     await keys(views, 'create', '--name', 'x', '--role', 'payroll')
     await keys(views, 'create', '--name', 'y', '--right', 'read Team')

@@ -45,7 +45,7 @@ test('the error names an option that npm has consumed, also one such as --no-exc
   }
 })
 
-test('a command that resembles none is refused without a suggestion', async () => {
+test('an unknown command that resembles no other is refused without a suggestion', async () => {
   expect(await run('immigrate', '--now')).toBe(2)
   expect(written.stderr).toBe("error: unknown command 'immigrate'.\n")
 })

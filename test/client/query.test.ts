@@ -196,7 +196,7 @@ describe('may', () => {
     [{ update: 'status' }, '?may=update(status)'],
     [{ update: ['status', 'period.days'] }, '?may=update(status%2Cperiod.days)'],
     [undefined, ''],
-  ])('may: %j is written as "%s"', (may, query) => {
+  ])('the option may: %j is written as "%s"', (may, query) => {
     expect(queryString({ may })).toBe(query)
     const { write } = parse(absence, query || '?may=update').may ?? {}
     expect(write?.properties.map(keyOf)).toEqual(typeof may === 'object' ? [may.update].flat() : [])

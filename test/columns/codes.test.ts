@@ -52,11 +52,11 @@ describe('halves of a code', () => {
     }
   })
 
-  test('are joined to the same code again, as a number if it is a safe integer', () => {
+  test('can be joined to the same code again, which is a number if it is a safe integer, and else a bigint', () => {
     for (const code of [...codes, Number.NaN, Infinity, -Infinity]) expect(codeOfHalves(...halvesOf(code))).toBe(code)
   })
 
-  test('form the least integer for a missing value, and the next least and the greatest one for -Infinity and Infinity', () => {
+  test('of a missing value, of -Infinity and of Infinity are the least, the next least and the greatest integer', () => {
     expect([Number.NaN, Infinity, -Infinity].map(halvesOf)).toEqual([
       [-(2 ** 31), 0],
       [2 ** 31 - 1, -1],
@@ -65,7 +65,7 @@ describe('halves of a code', () => {
   })
 })
 
-test('codes compare by value, whether number or bigint; the code of a missing value is greater than Infinity', () => {
+test('numbers and bigints compare by value as codes, and the code of a missing value is greater than Infinity', () => {
   const sorted: Code[] = [-Infinity, -(2n ** 60n), -5, 0, 7, 2 ** 53 - 1, 2n ** 53n, 2n ** 59n, Infinity, Number.NaN]
   for (const [index, one] of sorted.entries()) {
     for (const [place, other] of sorted.entries()) expect(compareCodes(one, other)).toBe(Math.sign(index - place))
@@ -101,7 +101,7 @@ const CODED: readonly (readonly [PlainName, string, Code | null])[] = [
 
 describe('a value', () => {
   for (const [kind, printed, code] of CODED) {
-    test(`gets the expected code from its text and from a line of COPY, and is printed unchanged: ${kind} ${printed}`, () => {
+    test(`has the same code from its text and from a line of COPY, and is printed unchanged: ${kind} ${printed}`, () => {
       const column = entity.properties.findIndex(
         (property) => property.kind.name === kind && (kind !== 'integer' || property !== entity.properties[0]),
       )
@@ -159,7 +159,7 @@ test('decimals are written as JSON with all their digits, whatever their scale',
 })
 
 describe('the neighboring codes of an operand', () => {
-  test('that is a decimal are the nearest codes below and above, however many digits the decimal has', () => {
+  test('that is a decimal are the nearest codes below and above it, however many digits it has', () => {
     for (let count = 0; count < 20_000; count++) {
       const scale = random.below(21)
       const fraction = random.chance(30) ? digits(scale + 1) : digits(40)
@@ -180,7 +180,7 @@ describe('the neighboring codes of an operand', () => {
     }
   })
 
-  test('beyond the greatest or least code are that code and Infinity or -Infinity', () => {
+  test('that is beyond all codes are the greatest code and Infinity, or the least code and -Infinity', () => {
     const [least, greatest] = [1 - 2 ** 53, 2 ** 53 - 1]
     expect(operandOf('integer', 0, '9223372036854775807')).toEqual({ equal: null, below: greatest, above: Infinity })
     expect(operandOf('integer', 0, '-9223372036854775807')).toEqual({ equal: null, below: -Infinity, above: least })
@@ -188,7 +188,7 @@ describe('the neighboring codes of an operand', () => {
     expect(operandOf('decimal', 8, '9999999999.999999995')).toEqual({ equal: null, below: UNITS_MAX, above: Infinity })
   })
 
-  test('that is a date or an instant are the codes one less and one more', () => {
+  test('that is a date or an instant are its own code minus one and plus one', () => {
     expect(operandOf('date', 0, '2000-01-02')).toEqual({ equal: 1, below: 0, above: 2 })
     expect(operandOf('instant', 0, '2000-01-01 00:01:00+00')).toEqual({ equal: 60, below: 59, above: 61 })
   })

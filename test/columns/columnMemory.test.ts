@@ -38,7 +38,7 @@ describe('memory of a table in columns:', () => {
     expect(pages.map((page) => misprinted(table, page))).toEqual([null, null, null])
   })
 
-  test('if there is no memory for an index, lists of few rows are found, others lack it, and it is not requested again at once', async () => {
+  test('without memory for an index, only lists of few rows are found, and the index is not tried again at once', async () => {
     const table = new RandomTable(reading, new Random(SEED), 6_000, NONE)
     let asked = 0
     const columns = table.load({
@@ -60,7 +60,7 @@ describe('memory of a table in columns:', () => {
     expect(heldBy(columns)).toEqual({ indexes: 0, checkpoints: 0, bitmaps: 0 })
   })
 
-  test('indexes and checkpoints count from the moment when a list requests them, so that they do not exceed the limit', async () => {
+  test('indexes and checkpoints count toward the limit as soon as a list requests them', async () => {
     const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
     let left = Number.POSITIVE_INFINITY
     const columns: ColumnTable = table.load({ has: (bytes) => columns.bytes + bytes <= left })
@@ -73,7 +73,7 @@ describe('memory of a table in columns:', () => {
     expect([heldBy(columns).indexes, columns.bytes <= left]).toEqual([1, true])
   })
 
-  test('indexes, checkpoints and bitmaps can each be freed, and lists build them again', async () => {
+  test('indexes, checkpoints and bitmaps can be freed, and later lists build them again', async () => {
     const table = new RandomTable(reading, new Random(SEED), 34_000, NONE)
     const columns = table.load()
     const build = async () => {
@@ -124,7 +124,7 @@ describe('memory of a table in columns:', () => {
     expect(columns.lists.find(listOf(parseList(wholeView(company), 'sort=-Id'), 1, 5))).toMatchObject({ total: id })
   })
 
-  test('a large table is worn, so that it is loaded again, when about half of its rows are deleted; a small table is not', () => {
+  test('a large table needs to be loaded again (isWorn) once half of its rows are deleted; a small table does not', () => {
     const columns = new ColumnTable(
       company,
       1,
@@ -165,7 +165,7 @@ describe('memory of a table in columns:', () => {
     expect(faultsOf(columns)).toEqual([])
   })
 
-  test('a kept bitmap has one bit per slot and one per text, even if all of 100,000 texts match', async () => {
+  test('a kept bitmap has one bit per slot and one bit per text, even if all 100,000 texts match', async () => {
     const columns = new ColumnTable(
       company,
       100_000,
@@ -197,7 +197,7 @@ describe('memory of a table in columns:', () => {
     expect((await used()) - before).toBeLessThan(10 * 200_000)
   })
 
-  test('a bitmap is freed again if there is no memory for the marks of matching texts', async () => {
+  test('a bitmap is freed again if there is no memory to mark the texts that match', async () => {
     const columns = new ColumnTable(
       company,
       10_000,
@@ -240,7 +240,7 @@ describe('memory of a table in columns:', () => {
     expect(used() - before).toBeLessThan(2 * 2 ** 20)
   })
 
-  test('marks of matching texts are not allocated again for each new text', async () => {
+  test('a new text is marked as matching or not without a new allocation', async () => {
     const columns = new ColumnTable(
       company,
       1_000,

@@ -157,7 +157,7 @@ describe('tables in columns with a few rows:', () => {
     ])
   })
 
-  test('a list by a property is left to PostgreSQL while a row has a number without a code', async () => {
+  test('a list by a property is left to PostgreSQL while a row has a number that is too long for a code', async () => {
     const amounts = ['1.00000000', '10000000000.12345678', '2.00000000']
     const columns = readings(AMOUNT, amounts)
     const bySort = listOf(parseList(wholeView(reading), 'sort=Amount'))
@@ -182,7 +182,7 @@ describe('tables in columns with a few rows:', () => {
     expect(columns.lists.find(listOf(bySort, 1, 5, at))).toBe('values')
   })
 
-  test('a filter whose operator does not follow an order is left to PostgreSQL', () => {
+  test('a filter whose operator is not a comparison in the column’s order is left to PostgreSQL', () => {
     const columns = readings(LEVEL, ['1'])
     const [filter] = parseList(wholeView(reading), 'Level=1').filters as [Filter]
     expect(totalOf(columns, [{ ...filter, operator: { ...filter.operator, sides: null } }])).toBe('values')
@@ -208,7 +208,7 @@ describe('a summary that is computed in steps', () => {
         columns.put(amountOf(ROWS + id, '3.00000000'))
       },
     ],
-  ])('D70: has the rows of the moment at which it began, although rows %s between the steps', (_, change) => {
+  ])('D70: counts the rows as they were when it began, although rows %s between the steps', (_, change) => {
     const columns = new RandomTable(reading, new Random(SEED), 0).load(undefined, true, ROWS)
     for (let id = 1; id <= ROWS; id++) columns.put(amountOf(id, '2.00000000'))
     const grouping = columns.group(parseSummary(wholeView(reading), 'sum=Amount', 'json')) as Grouping

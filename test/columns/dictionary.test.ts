@@ -33,7 +33,7 @@ describe('a dictionary', () => {
     expectDistinct(new Dictionary(), textsOfOneFnv(random))
   })
 
-  test('accepts texts that collide under its factors: it chooses other factors, and earlier texts keep their codes', () => {
+  test('chooses other hash factors if many texts collide, and the texts keep their codes', () => {
     const [known, texts] = [randomFactors(), Array.from({ length: 2_000 }, (_, index) => `before ${index}`)]
     const choices = [known, randomFactors()]
     const dictionary = new Dictionary(() => choices.shift() as Factors)
@@ -41,7 +41,7 @@ describe('a dictionary', () => {
     expect(choices).toEqual([])
   })
 
-  test('accepts texts that collide under its first and its second factors', () => {
+  test('accepts texts that collide under its first hash factors, and texts that collide under the second ones', () => {
     const [first, second] = [randomFactors(), randomFactors()]
     const choices = [first, second, randomFactors()]
     const dictionary = new Dictionary(() => choices.shift() as Factors)
@@ -49,7 +49,7 @@ describe('a dictionary', () => {
     expect(choices).toEqual([])
   })
 
-  test('refuses texts that collide under every choice of factors, before lookups become slow', () => {
+  test('refuses texts that collide under all hash factors, before lookups become slow', () => {
     const known = randomFactors()
     const dictionary = new Dictionary(() => known)
     const texts = alike(known, 1_500)
@@ -58,7 +58,7 @@ describe('a dictionary', () => {
   })
 })
 
-describe('texts with the same hash under one choice of factors', () => {
+describe('hashes of texts', () => {
   /** Two different texts of one hash. */
   function pairUnder(factors: Factors): [string, string] {
     const seen = new Map<number, string>()
@@ -71,7 +71,7 @@ describe('texts with the same hash under one choice of factors', () => {
     }
   }
 
-  test('have different hashes under other factors', () => {
+  test('that are equal under some factors differ under other factors', () => {
     const [factors, other] = [randomFactors(), randomFactors()]
     for (let times = 0; times < 3; times++) {
       const [one, two] = pairUnder(factors)
@@ -79,7 +79,7 @@ describe('texts with the same hash under one choice of factors', () => {
     }
   })
 
-  test('have different hashes under other factors, also if they have the same begin or end, are long, or have two blocks exchanged', () => {
+  test('differ for similar texts: with the same begin or end, long ones, or with two blocks exchanged', () => {
     const factors = randomFactors()
     const long = 'x'.repeat(1_024)
     const texts = [

@@ -359,7 +359,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     expect(rows.group(summed)).toBe('values')
   })
 
-  test('with infinite values are formed by value, with counts, minima and maxima; by period or with sums PostgreSQL forms them', () => {
+  test('with infinite values are exact by value; by period or with sums they are left to PostgreSQL', () => {
     const random = new Random(SEED)
     const rows = new Rows()
     for (let id = 1; id <= 300; id++) {
@@ -374,7 +374,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
       expect(groupsOf(rows.group(query(text)) as Grouping)).toEqual(expected([...rows.byId.values()], query(text)))
   })
 
-  test('are not formed by or with a value that has no code, or a text that has no rank', () => {
+  test('are left to PostgreSQL if they need a value without a code, or a text without a rank', () => {
     const rows = new Rows()
     rows.put(['1', 'a', 'b', 't', '1', null, null, '1.00000000', '9999999999999999999.99'])
     expect(rows.group(query('groupBy=Price'))).toBe('values')
@@ -386,7 +386,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     ])
   })
 
-  test('are a single one without groupBy, also if no row matches', () => {
+  test('are one group without groupBy, even if no row matches', () => {
     const rows = new Rows()
     const text = 'sum=Amount&average=Level&minimum=Label&maximum=At'
     expect(groupsOf(rows.group(query(text)) as Grouping)).toEqual([['0', null, null, '0', null, null]])
@@ -395,7 +395,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     expect(groupsOf(rows.group(query('groupBy=Label'), () => false) as Grouping)).toEqual([])
   })
 
-  test('can be read page by page once they are copied out of the table, even if its memory is reused', () => {
+  test('can be read page by page after they were copied out of the table, even if other summaries reuse its memory', () => {
     const random = new Random(SEED)
     const rows = new Rows()
     for (let id = 1; id <= 9_000; id++) rows.put(randomRow(id, random, 0))

@@ -79,7 +79,7 @@ test('a list waits for the ranks of texts that were added after the order was re
   expect(listed('sort=-Name&pageSize=5')).toEqual({ total: 499, ids: [4, 99, 98, 97, 96] })
 })
 
-test('new texts get their ranks after placeNew(), before a list needs the ranks', async () => {
+test('placeNew() finds the ranks of new texts before a list needs them', async () => {
   await ordered()
   table.put(rowOf(5, 'Ca'))
   expect(listed('sort=Name')).toBe('texts')
@@ -99,7 +99,7 @@ test('a page by cursor begins at the right row, also if no row has the text of t
   }
 })
 
-test('a list waits only until the error if PostgreSQL is away; the order stays unknown until PostgreSQL is back', async () => {
+test('a list stops waiting for the order of texts if PostgreSQL fails; the order is found when PostgreSQL is back', async () => {
   await ordered()
   of = ended
   table.put(rowOf(5, 'bb'))

@@ -62,7 +62,7 @@ const ofRow = (table: string) => {
   return `${own} and (position + 0, number) > ${start} and number > coalesce((${known}), 0)`
 }
 
-test('statements for changes of views that show all properties have no condition on names of properties', () => {
+test('the statement for changes has no condition on changed properties if the views show all properties', () => {
   const start = '(l.deleted_position, l.deleted_number)'
   const both = compileChanges([all, wholeView(employee)], null, 51)
   const pieces = ['company', 'employee'].map((table) => eventsOf(table, start, '', '$1')).join(' union all ')
@@ -79,7 +79,7 @@ test('statements for changes of views that show all properties have no condition
   expect(compileHistory(named, '7', { position: '3', number: '4' }, 51)).toEqual(history)
 })
 
-test('views that hide properties share the text of a statement for changes, because the names of shown properties are a value', () => {
+test('views that show different properties share one statement for changes, with their names as a parameter', () => {
   const shown = " and (action <> 'u' or changed && $4::text[])"
   const after = { position: '3', number: '4' }
   const text = (names: string) => compileChanges([employees(...names.split(' '))], after, 51).text
@@ -96,7 +96,7 @@ test('views that hide properties share the text of a statement for changes, beca
   })
 })
 
-test('compileNewestShown finds for each watch the newest event after its position that its view shows', async () => {
+test('compileNewestShown finds, for each waiting request, the newest event after its position that its view shows', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed) values
@@ -120,7 +120,7 @@ test('compileNewestShown finds for each watch the newest event after its positio
   expect((await sql.unsafe(text, values as string[]).values()).map(([, position]) => position)).toEqual(['8', '8'])
 })
 
-test('compileStretchEnd finds the event after the next countMax of a view that hides properties, the first of several, or none', async () => {
+test('compileStretchEnd finds the event after the next countMax events of a view with hidden properties, if any', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -138,7 +138,7 @@ test('compileStretchEnd finds the event after the next countMax of a view that h
   expect(rows.map((row) => row[CHANGE_COLUMNS.indexOf('id')])).toEqual(['1', '2', '3', '4'])
 })
 
-test('compileHistoryStretchEnd finds the event after the next countMax of a row, from any position, or none', async () => {
+test('compileHistoryStretchEnd finds the event after the next countMax events of one row, if any', async () => {
   const sql = connect(await createDatabase())
   // Every third event is of employee 1.
   await sql`

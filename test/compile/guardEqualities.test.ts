@@ -58,7 +58,7 @@ test.each([
   ['Enabled=true', 'Name=!=Archived'],
   ['Enabled=!=false&Name[]=Bench&Name[]=', 'Enabled=true'],
   ['Name=!=', ''],
-])('a write that matches the equalities of its right has an unguarded statement: %s, read %s', (after, readable) => {
+])('a write that matches the equalities of its right has a statement without a guard: %s, read %s', (after, readable) => {
   const guard = guardOf('', after, readable)
   for (const compile of [compileCreate, compileUpdate]) {
     const compiled = compile(company, plan(row('Bench', 'true'), guard))
@@ -80,7 +80,7 @@ test.each([
   expect(update.text).not.toBe(compileUpdate(company, plan(values, null)).text)
 })
 
-test('conditions on the row before a write stay in its statement; if one of several rows does not match, all conditions stay', () => {
+test('conditions on the row before a write stay in its statement, and all stay if one of several new rows does not match', () => {
   const guard = guardOf('Name=Own', 'Enabled=true', 'Enabled=true')
   const [matching, other] = [row('Own', 'true'), row('Own', 'false')]
   expect(checkedGuard(company, guard, [matching])?.pairs).toEqual([{ before: filtersOf('Name=Own'), after: [] }])
@@ -89,7 +89,7 @@ test('conditions on the row before a write stay in its statement; if one of seve
   expect(checkedGuard(company, guard, [matching, other])?.shape).not.toBe(checkedGuard(company, guard, [matching])?.shape)
 })
 
-test('no condition is left for the statement if a row matches one of two alternatives', () => {
+test('the statement needs no condition if the new row matches one of two alternatives', () => {
   const either = { ...guardOf('', 'Enabled=true', ''), shape: 'either' }
   const guard = { ...either, pairs: [...either.pairs, { before: [], after: filtersOf('Name=Own') }] }
   for (const admitted of [row('Own', 'true'), row('Own', 'false'), row('Other', 'true')])
@@ -103,7 +103,7 @@ test('no condition is left for the statement if a row matches one of two alterna
   expect(checkedGuard(company, guard, rows)?.pairs).toEqual(guard.pairs)
 })
 
-test('a right to create by equality leaves no condition for the statement; one with a reference leaves only the reference', () => {
+test('a create by equalities needs no condition in its statement, except for a reference in the body', () => {
   const addresses = 'read Companies?Name=!=Archived\ncreate Companies?Enabled=true&fields=Name,Enabled'
   const rights = new RightsReader(entities).read({ rights: '', addresses })
   const guard = rights.accessTo(company).create?.rights[0]?.guard ?? null

@@ -27,7 +27,7 @@ test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Grou
 )
 
 test.each(['Name', '-Name', 'Name,Id', 'Name,-Id', '-Name,Id', 'Kind,Name', '-Kind,Name', 'Kind,-Name', '-Id'])(
-  'a page by cursor, of %s, has all rows after and before any row, with and without values',
+  'a page by cursor, with sort=%s, has all rows after or before the row of the cursor',
   async (sort) => {
     const entity = defineEntity('Sought', { id: identity(), kind: text(), name: text() })
     await sql.unsafe(`create table if not exists ${entity.table} (id bigint primary key, kind text, name text)`)

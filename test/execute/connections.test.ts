@@ -91,7 +91,7 @@ describe('long writes', () => {
     expect(await longWrites.write({ text: 'show statement_timeout', values: [] }, allow)).toEqual([['1min']])
   })
 
-  test('long writes run one at a time, in the order of their requests; reads do not wait for them, and a failed one delays no other', async () => {
+  test('long writes run one at a time in the order of their requests, also after one fails; reads do not wait for them', async () => {
     const order: string[] = []
     const run = (name: string, text = 'select $1') =>
       longWrites.write({ text, values: [name] }, allow).then(

@@ -82,7 +82,7 @@ describe('deadlines', () => {
     expect(await read(sql`select 'room'::text`)).toEqual([['room']])
   })
 
-  test('concurrent reads by id each get the row of their id, also two reads of the same id; a missing id gets none', async () => {
+  test('concurrent reads by id each get the row of their id, or none if the id is missing', async () => {
     const made = await admin`insert into company (name) select 'c' || n from generate_series(1, 20) as n returning id::text`
     const ids = [...made.map(({ id }) => id as string).toReversed(), made[5]?.id as string, '999999']
     const rows = await Promise.all(ids.map((id) => database.read(compileGet(company, id))))
@@ -103,7 +103,7 @@ describe('deadlines', () => {
     expect(sent.filter((text) => text === compileGet(company, '1').text)).toEqual([])
   })
 
-  test('a read that misses its deadline before its batch is sent gets 503; no read of the batch is sent as a statement by itself', async () => {
+  test('a batch of reads is not split into single statements after one of its reads got 503 at its deadline', async () => {
     const sent: string[] = []
     const onStatement = (text: string) => void sent.push(text)
     const own = new Database({ url, poolSize: 2, prepare: true, queryMsMax: 1_000, onStatement })

@@ -144,7 +144,7 @@ test('up to four deliveries of different rows run at the same time, and deliveri
   expect(most).toBeWithin(2, 5)
 })
 
-test('a sender whose term has ended does not save its position', async () => {
+test('a sender does not save the position of a hook after another sender has taken over', async () => {
   const receiver = receive()
   const { id: hook } = await add(receiver.url, 'Companies')
   const sender = send()

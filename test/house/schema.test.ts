@@ -71,7 +71,7 @@ for (const entity of entities)
     for (const property of entity.properties)
       describe(property.name, () => {
         const { column, kind, indexed } = property
-        test('has a column with its type, collation (D26), required and default, which PostgreSQL generates if it is read-only (D8)', () => {
+        test('has a column with its type, collation (D26), NOT NULL and default, which is generated if read-only (D8)', () => {
           const readOnly = property === entity.id ? 'identity' : 'stored'
           expect(columns.get(column)).toEqual({
             type: kind.columnType,
@@ -119,7 +119,7 @@ for (const entity of entities)
 
     for (const { name, column, reference } of entity.properties)
       if (reference?.copy)
-        test(`a check refuses ${name} without its copied value, and the copied value without ${name}: no row was found (D16)`, async () => {
+        test(`a check refuses ${name} without its copied value, and the copied value without ${name} (D16)`, async () => {
           // As a definition: a row with this fault alone would need a value for each other required property.
           const [row] = await sql`
             select pg_get_constraintdef(oid) as rule from pg_constraint

@@ -54,7 +54,7 @@ describe('files', () => {
   })
 })
 
-test('only tests that hold for any entity load the folder of entities, and a truncate of company or employee cascades', () => {
+test('tests load the folder of entities only if they hold for any entity, and truncate company and employee with cascade', () => {
   // These hold for each entity that the folder has, or run a program that reads it.
   const ofFolder = [
     ...['test/cli/generate', 'test/doctor/doctor', 'test/house/schema', 'test/postgres/schemaDiff'],

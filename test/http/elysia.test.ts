@@ -21,7 +21,7 @@ describe('checkElysia', () => {
     ['the handler of errors', (app) => Object.assign(app.event, { error: [] })],
     ['the match of routes', (app) => Object.assign(app.config, { handler: { standardHostname: true } })],
     ['the list of routes', (app) => Object.defineProperty(app, 'routes', { value: [] })],
-  ])('throws an error with %s and the name of the file if another version has moved it', (what, move) => {
+  ])('throws an error that names %s and the file if another version of Elysia has moved it', (what, move) => {
     const app = appOf()
     move(app)
     expect(() => checkElysia(app)).toThrow(`src/http/elysia.ts was written for: ${what}`)
@@ -81,7 +81,7 @@ describe('requests over a socket', () => {
     expect(await told('/things')).toEqual({ route: 'things', method, id: '', isRead })
   })
 
-  test('Paths and methods that no route has reach the last route, which takes all', async () => {
+  test('Paths and methods that no other route has are handled by the last route', async () => {
     for (const line of ['GET /Things', 'GET /', 'GET //', 'GET /things//parts', 'PUT /things', 'OPTIONS /things/1', 'TRACE /x'])
       expect(JSON.parse((await send(line)).text)).toMatchObject({ route: 'rest', method: line.split(' ')[0] })
   })
@@ -97,7 +97,7 @@ describe('requests over a socket', () => {
     expect(head).toContain('X-Content-Type-Options: nosniff')
   })
 
-  test('A body that is longer than the limits of Elysia and Bun reaches the handler, which decides about it', async () => {
+  test('A body that is longer than the limits of Elysia and Bun reaches the handler', async () => {
     expect(await send('POST /things', `Content-Length: ${2 ** 31}\r\n`, '{')).toMatchObject({ status: 200 })
   })
 })

@@ -24,12 +24,12 @@ describe('readTarget', () => {
 
   const codeOf = (target: string) => readTarget(requestOf(`http://api.example${target}`)).fault?.code
 
-  test.each(Array.from('#|\\^`{}'))('D19: counts a raw %s as the three characters that links write for it', (raw) => {
+  test.each(Array.from('#|\\^`{}'))('D19: counts a raw %s as the three characters of its percent escape', (raw) => {
     expect(codeOf(`/x?${raw.repeat(1_023)}`)).toBeUndefined()
     expect(codeOf(`/x?${raw.repeat(1_024)}`)).toBe('UriTooLong')
   })
 
-  test('D19: does not count the page number that links add at the end of the query, but everything else', () => {
+  test('D19: counts every character except the page number that links add at the end of the query', () => {
     const longest = `/x?${'y'.repeat(3 * 1024 - 3)}`
     for (const end of ['&page=2', '&page=1234567890123456']) expect(codeOf(longest + end)).toBeUndefined()
     for (const end of ['&page=', '&page=x', '&page=12345678901234567', '&page=2&', '&age=2', '&Page=2', '&page=2&page=2'])

@@ -53,7 +53,7 @@ const WRITES: Readonly<Record<string, Write>> = {
 }
 
 test.each([
-  ['by its defaults', 'on', false],
+  ['with default settings', 'on', false],
   [`with synchronous_commit = off${hasPgBouncer ? ', through PgBouncer' : ''}`, 'off', hasPgBouncer],
 ] as const)(
   'no list of any server is stale right after an acknowledged write, %s',

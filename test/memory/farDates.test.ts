@@ -71,10 +71,10 @@ const lists = ['Day', '-Day', 'At', '-At', 'Day,-At'].map((sort) => `/Stays?sort
 const filters = ['Day=>9999-12-31', 'Day=<0001-01-01', 'At=>9999-12-31T23:59:59Z', 'At=<=0001-01-01T00:00:00Z', 'Day=', 'Day=!=']
 
 const CASES = [
-  ['no more than clients write', DAYS.near, TIMES.near],
-  ['far dates alone, few years apart', ['294277-01-01', '294277-05-30', '300001-03-01'], ['294276-12-31 23:59:59+00']],
+  ['only dates that clients can write', DAYS.near, TIMES.near],
+  ['only far dates, few years apart', ['294277-01-01', '294277-05-30', '300001-03-01'], ['294276-12-31 23:59:59+00']],
   ['the last date', ['5874897-01-01', '5874897-12-31'], []],
-  ['the first dates alone', DAYS.before.slice(0, 5), TIMES.before.slice(0, 3)],
+  ['only the first dates', DAYS.before.slice(0, 5), TIMES.before.slice(0, 3)],
   ['all dates', Object.values(DAYS).flat(), Object.values(TIMES).flat()],
 ] as const
 

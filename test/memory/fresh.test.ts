@@ -29,15 +29,18 @@ const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
   ['a change over the other server', () => other.patch('/Employees/3', { FirstName: 'changed' })],
   ['a deletion', () => other.remove('/Employees/4')],
   ['a rename, whose copies a cascade writes', () => other.patch('/Companies/1', { Name: `Renamed ${Math.random()}` })],
-  ['several rows', () => one.send('POST', '/Employees', [{ FirstName: 'a' }, { FirstName: 'b' }])],
+  ['a create of several rows', () => one.send('POST', '/Employees', [{ FirstName: 'a' }, { FirstName: 'b' }])],
   ['an update by psql', () => one.sql`update employee set last_name = 'psql' where id % 3 = 0`],
   ['a rename by psql', () => one.sql`update company set name = name || '!' where id = 2`],
   ['a deletion by psql', () => one.sql`delete from employee where id > 15`],
-  ['another id', () => one.sql`update employee set id = default where id = 5`],
+  ['a change of an id', () => one.sql`update employee set id = default where id = 5`],
   ['a truncation', () => one.sql`truncate employee cascade`],
-  ['more rows than a line has', () => one.sql`insert into employee (first_name) select 'many' from generate_series(1, 1500)`],
   [
-    'savepoints, of which one is undone',
+    'an insert of more rows than one row of row_change has ids for',
+    () => one.sql`insert into employee (first_name) select 'many' from generate_series(1, 1500)`,
+  ],
+  [
+    'a transaction with two savepoints, one of which was rolled back',
     () =>
       one.sql.begin(async (transaction) => {
         await transaction`update employee set title = 'one' where id = 1`
@@ -51,23 +54,23 @@ const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
       }),
   ],
   [
-    'more statements than a transaction has lines for',
+    'a transaction with more statements than it records in row_change',
     () =>
       one.sql.begin(async (transaction) => {
         for (let write = 0; write < 300; write++) await transaction`update employee set title = ${`${write}`} where id = 7`
       }),
   ],
   [
-    'a session that fires no ordinary triggers',
+    'an update in a session that fires no ordinary triggers',
     () =>
       one.sql.begin(async (transaction) => {
         await transaction`set local session_replication_role = replica`
         await transaction`update employee set title = 'replica'`
       }),
   ],
-  ['a table that is rewritten', () => one.sql`vacuum full employee`],
+  ['a rewrite of the table by VACUUM FULL', () => one.sql`vacuum full employee`],
   [
-    'a transaction that began long before',
+    'the commit of a transaction that began long before',
     async () => {
       const early = await one.sql.reserve()
       await early`begin`

@@ -181,7 +181,7 @@ describe('Copies of several tables that one joint question refreshes', () => {
     expect([askedTogether.length, askedAlone.length]).toEqual([1, 2])
   })
 
-  test('get their joint question before the next single one, since both copies would hardly ever be free in the same turn', async () => {
+  test('get a waiting joint question before the next single questions, so that it does not wait forever', async () => {
     // On a busy machine the joint question can come so late that it no longer holds back single questions.
     await until(async () => {
       const slow = [new SlowCopy(companies), new SlowCopy(employees)] as const
@@ -345,7 +345,7 @@ describe('A copy that a joint question cannot refresh', () => {
     expect([queue.versionOf(both), valuesIn(companies, 'Name').get('1')]).toEqual([null, 'changed'])
   })
 
-  test('is refreshed by a single question, then by joint ones again, after more rows have changed than a joint question reads', async () => {
+  test('because too many rows have changed is refreshed by a single question, and then by joint ones again', async () => {
     await queue.refresh(both)
     await sql`insert into employee (first_name) select 'many' from generate_series(1, ${JOINT_CHANGES_MAX + 1}::int)`
     await sql`update company set name = 'changed' where id = 1`

@@ -38,13 +38,13 @@ async function createMany(statements: number) {
   for (let left = statements; left > 0; left--) await create()
 }
 
-test('a copy has the writes of the time of its load before lists use it, even if they are more than lists wait for', async () => {
+test('a loaded copy applies all writes that were committed during its load before lists use it', async () => {
   const copy = await copyFromBefore(() => createMany(7))
   await copy.catchUpAfterLoad()
   expect([copy.columns.rows, copy.table === null]).toEqual([7_030, false])
 })
 
-test('a copy applies many changed rows in several turns of the event loop, and counts as unsettled until the last one', async () => {
+test('a copy applies many changed rows in several turns of the event loop, and is not settled before the last one', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   // Long names, so that all rows take longer than one turn on any machine.
@@ -226,7 +226,7 @@ test.each([
   ])
 })
 
-test('the run and the rows of row_change from a dump of another cluster are replaced, and the copy is kept', async () => {
+test('row_change and row_change_run from a dump of another cluster are replaced, and the copy is kept', async () => {
   await sql`update row_change_run set run = 'of another cluster', kept_from = '9000000000'`
   await sql`insert into row_change (transaction, relation) values ('9000000000', 'company'::regclass)`
   const copy = await copyFromBefore(() => sql`update company set name = 'changed' where id = 1`)

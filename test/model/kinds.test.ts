@@ -313,6 +313,6 @@ test.each([
   ['0.1', '0.10000000000000000001', -1],
   ['NaN', '9999999999', 1],
   ['NaN', 'NaN', 0],
-])('the decimals %s and %s are in the order %i', (one, other, order) =>
+])('comparing the decimals %s and %s gives %i', (one, other, order) =>
   expect([compareDecimals(one, other), compareDecimals(other, one)]).toEqual([order, order === 0 ? 0 : -order]),
 )

@@ -16,6 +16,6 @@ const neighbors = titled<readonly [string, string | null]>([
   // The shorter a name, the fewer letters may differ; names that are too long are not compared.
   ...['Colour', 'Date', 'Months', '', 'xy', 'a'.repeat(65)].map((name) => [name, null] as const),
 ])
-test.each(neighbors)('the known name that is nearest to "%s"', (_, name, near) => {
+test.each(neighbors)('the nearest known name is suggested for "%s", or none if no name is near', (_, name, near) => {
   expect(suggest(name, KNOWN)).toBe(near === null ? '' : ` Did you mean ${near}?`)
 })

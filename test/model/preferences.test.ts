@@ -25,7 +25,7 @@ describe('only clients that prefer HTML to JSON get HTML:', () => {
     ['text/html;q=0.9, application/*', 'JSON more'],
     ['text/htmlx', 'another type'],
     [',;q=1,,/;;;q', 'nothing that can be read'],
-  ])('no HTML for Accept: %s (%s)', (accept) => {
+  ])('no HTML for Accept: %p (%s)', (accept) => {
     expect(prefersHtml(accept)).toBe(false)
   })
 
@@ -49,6 +49,6 @@ test.each([
   ['br, deflate', false],
   ['', false],
   [null, false],
-] as const)('Accept-Encoding %p takes gzip: %p', (header, isTaken) => {
+] as const)('Accept-Encoding %p accepts gzip: %p', (header, isTaken) => {
   expect(takesGzip(header)).toBe(isTaken)
 })

@@ -78,7 +78,7 @@ describe('a wait for changes of a view that hides properties', () => {
   }
   const settled = async () => (await sql`select pg_snapshot_xmin(pg_current_snapshot())::text as position`)[0]?.position as string
 
-  test('is not ended by updates of hidden properties, and no later poll reads these updates again', async () => {
+  test('is not ended by updates of hidden properties, which no later poll reads again', async () => {
     await write('{enabled}')
     const asked: string[] = []
     const counted = {
@@ -105,7 +105,7 @@ describe('a wait for changes of a view that hides properties', () => {
     expect(await first).toBe(true)
   })
 
-  test('is ended by an event after the events that one poll can read, also if another request waits from a far earlier position', async () => {
+  test('is ended by an event that is further ahead than one poll can read', async () => {
     const before = { position: await settled(), number: '0' }
     await sql`
       insert into entity_change (position, entity, id, action, key, changed)
@@ -126,11 +126,14 @@ describe('a wait for changes of a view that hides properties', () => {
     ['{}', 'c'],
     ['{}', 'd'],
     ['{name}', 'u'],
-  ])('is ended by an event with the changed properties %s and the action %s', async (changed, action) => {
-    const waits = waitsOf()
-    const after = { position: await settled(), number: '0' }
-    const waiting = waits.wait({ views: [named], after, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' })
-    await write(changed, action)
-    expect(await waiting).toBe(true)
-  })
+  ])(
+    'is ended by an event with the changed properties %s and the action %p (create, delete or update)',
+    async (changed, action) => {
+      const waits = waitsOf()
+      const after = { position: await settled(), number: '0' }
+      const waiting = waits.wait({ views: [named], after, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' })
+      await write(changed, action)
+      expect(await waiting).toBe(true)
+    },
+  )
 })

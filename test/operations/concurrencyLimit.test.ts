@@ -27,7 +27,7 @@ describe('a concurrency limit whose slots are all in use', () => {
   }
   const LOST = 'You have more streams under way than others, and another asked for one. Retry after the seconds in Retry-After.'
 
-  test('evicts an idle slot of the key with the most slots for another key, but not for a key that has nearly as many', () => {
+  test('evicts an idle slot of the key with the most slots for a key that has fewer', () => {
     const { places, lost } = full(STREAMS, performance.now() - 1_000)
     places.take('c')
     expect(lost).toEqual([`b: ${LOST}`])
@@ -86,7 +86,7 @@ describe('a concurrency limit of bytes', () => {
     expect([a.lost.length, b.lost.length]).toEqual([1, 0])
   })
 
-  test('evicts no slot for a key that would hold as many bytes, and none whose client has just read', () => {
+  test('does not evict a slot for a key that would hold as many bytes, nor a slot whose client has just read', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const a = begin(places, 'a', 70, performance.now() - 1_000)
     expect(() => begin(places, 'b', 70)).toThrow(refusal(MESSAGE))

@@ -124,7 +124,7 @@ describe('questions about rows', () => {
     expect(await textOf(rightsBy(ask))).toBe(await textOf(rightsBy(ask, false)))
   })
 
-  test('that are sent together whether rows exist share one statement, also if they are of several persons', async () => {
+  test('whether rows exist share one statement if they are asked together', async () => {
     const sent: BatchableStatement[] = []
     const questions = new DatabaseQuestions(async (statement) => {
       sent.push(statement)
@@ -181,7 +181,7 @@ describe('rights that memory decides', () => {
     expect(await textOf(rights, { email: 'two@x' })).toBe('undefined null')
   })
 
-  test('hold for the moment of the rows that are read, until a change of rows leads to other rights', async () => {
+  test('hold for copies that are read later, until a change of rows leads to other rights', async () => {
     const rights = rightsBy(byMail)
     const ann = { email: 'ann@x' }
     const { moment } = await rights.of(ann, true, [absence])
@@ -197,7 +197,7 @@ describe('rights that memory decides', () => {
     expect(moment.followFrom(moment.copies)).toBe(false)
   })
 
-  test('are as of one moment for their own tables, even if the table that is read is as of another', async () => {
+  test('are as of one moment of the tables that they depend on, even if the table that is read is as of another', async () => {
     const versionOf = memory.versionOf.bind(memory)
     const apart = spyOn(memory, 'versionOf').mockImplementation((copies, part) =>
       copies.some(({ entity }) => entity === absence) ? null : versionOf(copies, part),
@@ -208,7 +208,7 @@ describe('rights that memory decides', () => {
     expect(moment instanceof RightsMoment && moment.copies.map(({ entity }) => entity.name)).toEqual(['Employee'])
   })
 
-  test('follow from the claims, without memory or PostgreSQL, if the roles ask for no rows', () => {
+  test('are decided by the claims alone, without PostgreSQL, if the roles depend on no rows', () => {
     const granted = rightsBy((_, { groups }) => groups, true, []).of({ groups: 'hr' }, true, [absence])
     expect((granted as RightsNow).rights.text).toBe('hr')
   })
@@ -217,7 +217,7 @@ describe('rights that memory decides', () => {
 describe('a request whose rights change before its rows are found', () => {
   const granted = wholeRights(entities)
 
-  test('starts again, with rights that are decided together with all tables that it reads', async () => {
+  test('starts again with rights as of the same moment as all tables that it reads', async () => {
     const asked: (readonly Entity[])[] = []
     const answer = await withRightsOfNow(
       [absence],

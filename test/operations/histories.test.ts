@@ -26,7 +26,7 @@ function readBy(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, part) => sum + readBy(part), own * plan['Actual Loops'])
 }
 
-test('no statement for a history reads more than about 20,000 events, however many events of the row the view hides', async () => {
+test('a statement for a history reads at most about 20,000 events, however many events of the row are hidden', async () => {
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
     select change_position(), 'company', 7, 'u', 'k', case when n = any (${arrayText(VISIBLE.map(String))}::int[]) then '{name}' else '{enabled}' end::text[]

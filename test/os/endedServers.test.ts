@@ -90,7 +90,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(false) // nothing is left to free
     })
 
-    test('lasts until their next start, which allocates all space again and finds its counts', () => {
+    test('lasts until a server starts again, which allocates all its space and finds its counts', () => {
       const path = leave()
       expect(isFreed(path)).toBe(true)
       const file = new RegionFile(join(path, 'keys'), 'shape', WORDS)
@@ -117,7 +117,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(true)
     })
 
-    test('works at a start after an earlier start has released the lock', () => {
+    test('works at a start if an earlier start has released its lock', () => {
       const [path, order] = [leave(), [] as string[]]
       withStartLock(() => order.push('first'))
       withStartLock((hasLock) => order.push(`alone: ${hasLock}`))
@@ -143,7 +143,7 @@ describe('Memory that perhaps does not belong to an ended server of this user is
     expect([countEnded(base).servers, deleteEnded(base).servers, bytesOf(path) >= 4 * WORDS]).toEqual([0, 0, true])
   })
 
-  test('a folder with another name, a folder that a link leads to, and a file', () => {
+  test('a folder with another name, a folder behind a symbolic link, and a file', () => {
     const [other, target] = [leave('elsewhere-a'), leave('target')]
     symlinkSync(target, join(base, `${PREFIX}link`))
     writeFileSync(join(base, `${PREFIX}file`), 'x')
@@ -152,7 +152,7 @@ describe('Memory that perhaps does not belong to an ended server of this user is
     expect([deleteEnded(base).servers, bytesOf(other) >= 4 * WORDS, bytesOf(target) >= 4 * WORDS]).toEqual([0, true, true])
   })
 
-  test('files of other programs in such a folder, even a link that is named like a table', () => {
+  test('files of other programs in the folder of a server, even a link that is named like a table', () => {
     const path = leave()
     writeFileSync(join(path, 'own-program'), new Uint8Array(1_000_000))
     writeFileSync(join(path, 'notes.txt'), 'x')
@@ -169,7 +169,7 @@ describe('Memory that perhaps does not belong to an ended server of this user is
   // Only root can make a folder another user's.
   for (const uid of globalThis.process.getuid?.() === 0 ? [65_534] : [])
     test.each(['', 'owner', 'lock', 'keys'])(
-      'a folder that belongs to another user, or that has a file of another user: "%s"',
+      'a folder of another user (""), or one that has a file of another user: "%s"',
       (name) => {
         const path = leave()
         chownSync(join(path, name), uid, uid)

@@ -156,7 +156,7 @@ describe('takeMemoryFolder', () => {
     })
 
   test.each(['a file', 'a link to nowhere', 'a link'])(
-    'takes another folder if %s has the name of the first, and writes nothing through a link',
+    'takes another folder if its name is used by %s, and writes nothing through a link',
     (what) => {
       const { path, release } = take()
       release()

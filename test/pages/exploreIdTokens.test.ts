@@ -74,7 +74,7 @@ describeInBrowser('D107: an ID token at /explore', () => {
     ['no access token', { access_token: undefined }],
     ['a token of another type', { token_type: 'mac' }],
     ['a text in place of tokens', { access_token: 1 }],
-  ])('is required: after an answer with %s nobody is signed in', async (_, answer) => {
+  ])('is required: nobody is signed in after an answer with %s', async (_, answer) => {
     const page = await signInWith({}, answer)
     await page.getByText(/does not fit this sign-in/).waitFor()
     expect(await stored(page)).toEqual({})

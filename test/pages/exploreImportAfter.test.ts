@@ -47,7 +47,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     return body.map(({ employeeNumber }: { employeeNumber: string }) => employeeNumber)
   }
 
-  test('sends three requests for each 100 rows: one for their version, one for their values, and one that deletes them', async () => {
+  test('sends three requests per 100 rows: for their versions, for their values, and to delete them', async () => {
     const forms = await imported('MANY', 300)
     const requests = await undone(forms, 'MANY', 300, '300 deleted, 0 changed back')
     const piece = ['DELETE /Employees', 'GET /Employees', 'DELETE /Employees']

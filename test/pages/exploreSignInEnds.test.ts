@@ -36,7 +36,7 @@ function useSignedIn() {
 describeInBrowser('D108: the end of a token at /explore', () => {
   const { issuer, openSignedIn, withdrawKey } = useSignedIn()
 
-  test('is not noticed by the reader: the page renews the token before, by refresh tokens that are valid only once', async () => {
+  test('does not disturb the reader: the page renews the token before, by refresh tokens that are valid only once', async () => {
     const { page, renewals, complaints } = await openSignedIn({ expiresInS: 4, hasRefreshTokens: true })
     const first = await storedTokens(page)
     await until(() => renewals() >= 2)
@@ -68,7 +68,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('by the clock of the browser does not end the sign-in without a refresh token as long as the server accepts the token', async () => {
+  test('by the browser’s clock does not end a sign-in without a refresh token while the server accepts the token', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 2 })
     const { endsMs } = JSON.parse((await stored(page))['roster.person'] ?? '{}')
     await until(() => Date.now() > endsMs)
@@ -78,7 +78,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect([renewals(), await page.getByText(ENDED).count(), await page.locator('.trouble').count()]).toEqual([0, 0, 0])
   })
 
-  test('before its time leads to a single renewal for all refused requests, which are then sent again', async () => {
+  test('before its time, because the server refuses it, leads to one renewal, and the refused requests are sent again', async () => {
     const { page, renewals } = await openSignedIn({ hasRefreshTokens: true })
     await withdrawKey()
     const before = await storedTokens(page)

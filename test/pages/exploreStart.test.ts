@@ -85,7 +85,7 @@ describeInBrowser('The start page of /explore', () => {
     expect([await violationsOf(page), complaints]).toEqual([[], []])
   })
 
-  test('links from a state to its rows, and the list describes its filters in words: Only my absences; or absences of my team', async () => {
+  test('links from a state to the list of its rows, which describes its filters in words', async () => {
     const { page } = await open('mia')
     await part(page, 'My absences').getByRole('link', { name: 'Requested 1' }).click()
     await page.getByText('Only my absences; or absences of my team').waitFor()

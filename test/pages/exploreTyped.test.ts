@@ -42,7 +42,7 @@ describe('numbers in a language', () => {
     [GERMAN, '1,234', '1.234'],
     [FRENCH, '1 234,5', '1234.5'],
     [FRENCH, '1\u202f234\u202f567', '1234567'],
-  ] as const)('%j: %s is %s', (marks, text, json) => {
+  ] as const)('with the separators %j: %s is the number %s', (marks, text, json) => {
     expect(numberOf(text, marks)).toBe(json)
   })
 
@@ -57,7 +57,7 @@ describe('numbers in a language', () => {
     [ENGLISH, '.'],
     [ENGLISH, '1 2'],
     [ENGLISH, '?5'],
-  ] as const)('%j: %s is none, or can be read in two ways', (marks, text) => {
+  ] as const)('with the separators %j: %s is not read as a number, or could be read as two', (marks, text) => {
     expect(numberOf(text, marks)).toBeNull()
   })
 })
@@ -78,7 +78,7 @@ describe('the JSON of a text', () => {
     [{ kind: 'decimal' }, '1,234', { fault: 'Is this 1234, or 1.2340? Write it so.' }],
     [{ kind: 'instant', lengthMax: null }, 'T09:30', { fault: 'Reason: choose a day, too.' }],
     [{ kind: 'instant', lengthMax: null }, '2026-03-02T09:30:00Z', { json: '"2026-03-02T09:30:00Z"' }],
-  ] as const)('%j %j', (field, text, typed) => {
+  ] as const)('for a field with %j, the text %j gives the expected JSON or fault', (field, text, typed) => {
     expect(typedOf({ ...FIELD, ...field }, text)).toEqual(typed)
   })
 })
@@ -91,7 +91,7 @@ describe('the text of a field for a value', () => {
     ['decimal', '1234567890.12345670', '1234567890.1234567'],
     ['boolean', true, 'true'],
     ['text', null, ''],
-  ] as const)('%s %p', (kind, value, text) => {
+  ] as const)('for a value of the kind %s, %p, is as expected', (kind, value, text) => {
     expect(textOf({ kind, path: ['period', 'days'] }, { period: { days: value } })).toBe(text)
   })
 

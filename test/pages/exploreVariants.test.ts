@@ -52,7 +52,7 @@ test('a form to create a row has fields for the properties that the key may set,
   ])
 })
 
-test('a form to create a row offers the values as a choice if the right allows several', () => {
+test('a form to create a row offers the values of a property as a choice if the right allows several', () => {
   const { writable } = know('create Absences?Status[]=Requested&Status[]=Draft&fields=Status,Type')
   const [{ fields } = { fields: [] }] = createVariants(writable)
   expect(fields.map(({ name, isListed, values }) => [name, isListed, values])).toEqual([
@@ -124,18 +124,18 @@ describe('the page decides whether a right admits a row (null: unknown):', () =>
     ['EmployeeId.ManagerId=1', null],
     ['EmployeeId.ManagerId=1&Status=Approved', false],
     ['EmployeeId.ManagerId=1&Status=Requested', null],
-  ])('for the condition %s: %p', (filters, admitted) => {
+  ])('for the condition %s, it decides %p', (filters, admitted) => {
     const { resource, writable } = know('read Absences', 'read Employees', `update Absences?${filters}&fields=Period`)
     expect(writable.updates.map((right) => admits(resource, right, ROW))).toEqual([admitted])
   })
 
-  test('null if the key may not read a property of the condition', () => {
+  test('it decides null if the key may not read a property of the condition', () => {
     const { resource, writable } = know('read Absences?fields=Type', 'update Absences?Status=Requested&fields=Type')
     expect(admits(resource, writable.updates[0] as never, { id: 7, type: null })).toBeNull()
   })
 })
 
-test('the values allowed after an update are those after becomes, for other properties those of the condition before', () => {
+test('an update may set the values after becomes, and of other properties the values in the condition before becomes', () => {
   const { writable } = know(
     'read Absences',
     'read Employees',

@@ -23,7 +23,7 @@ test('D71: all parameters Id[], id[] and Id[any] of one property make one filter
   expect(more).toThrow('A request may have up to 100 values in parameters such as Name[].')
 })
 
-test('the empty value and the text null make the same filter in either order', () => {
+test('the order of an empty value and the text null in one filter does not matter', () => {
   const valuesOf = (...values: string[]) => {
     const filters: Filter[] = []
     for (const value of values) addFilter(filters, parseFilter(wholeView(company), { name: 'Name[]', value, raw: '' }))

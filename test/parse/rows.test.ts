@@ -33,7 +33,7 @@ function randomValue(random: Random, depth = 0): unknown {
 }
 
 describe('the rows of an array', () => {
-  test('are those that JSON.parse finds, and are refused if JSON.parse fails', async () => {
+  test('are the same as by JSON.parse, and are refused if JSON.parse fails', async () => {
     const random = new Random(11)
     let wrong = 0
     for (let at = 0; at < CASES; at++) {

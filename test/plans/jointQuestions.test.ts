@@ -9,8 +9,8 @@ const EXECUTIONS = 12
 
 test.each([
   ['which tables have changed', (sources: readonly AskedTable[]) => compileJointQuestion(sources, false)],
-  ['which rows', (sources: readonly AskedTable[]) => compileJointRows(sources, sources.length)],
-])('A question about several tables, %s, is planned only once, although it is asked many times', async (_what, compile) => {
+  ['which rows have changed', (sources: readonly AskedTable[]) => compileJointRows(sources, sources.length)],
+])('A statement about changes of several tables, which asks %s, is planned only once', async (_what, compile) => {
   const sql = connect(await createDatabase())
   const [now] = await sql`select pg_current_snapshot()::text as text`
   const snapshot = new Snapshot(now?.text)

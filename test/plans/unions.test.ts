@@ -54,14 +54,14 @@ test.each([
   ['over a thousand ids match', ['EmployeeId=7', 'EmployeeId.Started=>2010-01-01T00:00:00Z']],
   ['the ids would have to be searched', ['EmployeeId=7', 'EmployeeId.DisplayName[contains]=st 12']],
   ['most ids match', ['EmployeeId=7', 'EmployeeId.Department=!=Department 7']],
-])('if %s, ids are looked up in a hash table and not in an array', async (_, alternatives) => {
+])('a union looks up ids in a hash table and not in an array if %s', async (_, alternatives) => {
   const query = await withFewIds({ ...listOf(''), filters: [unionOf(alternatives)] }, absence, site.database)
   const nodes = await nodesOf(compileList(absence, query))
   expect(nodes.filter(({ Filter = '' }) => Filter.includes('= ANY ('))).toEqual([])
   expect(nodes.some(({ Filter = '' }) => /hashed SubPlan|EXISTS/.test(Filter))).toBe(true)
 })
 
-test('PostgreSQL is asked once, for all unions that differ only in values, if few ids match, and never if that changes nothing', async () => {
+test('PostgreSQL is asked whether few ids match only once for unions that differ in values, and never if it does not matter', async () => {
   const asked: Statement[] = []
   const database = {
     read: (statement: Statement) => {

@@ -115,7 +115,7 @@ for (const asRoot of ways) {
 
     // The marker does not depend on the way, so one is enough.
     test.each(asRoot === ways[0] ? [null, '\0\0\0\0'] : [null])(
-      'a start stops the PostgreSQL of a killed process and keeps its data; content of postmaster.pid after a power loss: %j',
+      'a start stops the PostgreSQL that a killed process has left, and keeps the data (faulty postmaster.pid: %j)',
       async (text) => {
         const pid = await leaveOrphan(way)
         const file = join(dataDir, 'postgres/postmaster.pid')
@@ -197,7 +197,7 @@ describe('starts that are refused', () => {
     ['a', () => file('a'), `a: ${IN_THE_WAY} (EEXIST)`],
     ['', () => mkdirSync(join(dataDir, 'lock')), `lock: ${IN_THE_WAY} (EISDIR)`],
     ['', () => mkdirSync(join(dataDir, 'postgres/x'), { recursive: true }), `postgres: ${IN_THE_WAY} (ENOTEMPTY)`],
-  ])('the error of a start in DATA_DIR "%s" says what prevents it', async (name, make, message) => {
+  ])('the error of a start in the folder "%s" of DATA_DIR names what is in its way', async (name, make, message) => {
     make()
     await expect(startEmbedded({ dataDir: join(dataDir, name) })).rejects.toThrow(join(dataDir, message))
   })

@@ -84,7 +84,7 @@ afterEach(async () => {
 })
 
 if (hasPrometheus) {
-  test('promtool finds no fault in the metrics, and Prometheus reads them with the configurations in the docs, also as of a tenant', async () => {
+  test('promtool finds no fault in the metrics, and Prometheus reads them with the configurations in the docs', async () => {
     // Only a server that accepts tokens has the metric of persons.
     const { url, admin } = await startScraped(place, startPlainIssuer().settings)
     await ask(url, '/nowhere"\\')

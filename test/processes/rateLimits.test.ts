@@ -37,7 +37,7 @@ describe('rate limits of two workers', () => {
     expect(isReached).toBe(true)
   })
 
-  test('D36: of 800 requests over 32 connections with a limit of 600, two workers answer exactly 600 with 200, and 200 with 429', async () => {
+  test('D36: with a limit of 600, two workers answer exactly 600 of 800 requests over 32 connections, and others get 429', async () => {
     const { url } = await start({ RATE_LIMITS: '600/1h' })
     const { statuses, remaining } = await ask(url, KEY, 800, 32)
     expect(statuses).toEqual({ 200: 600, 429: 200 })

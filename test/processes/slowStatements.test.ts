@@ -3,7 +3,7 @@ import type { LogFields } from '../../src/log.ts'
 import { slowStatements } from '../../src/processes/slowStatements.ts'
 import { quietLog } from '../support/quietLog.ts'
 
-test('slow statements are logged, at most ten per minute, with up to 2,000 characters; 0 logs none', () => {
+test('slow statements are logged, at most ten per minute, with up to 2,000 characters; a limit of 0 ms logs none', () => {
   const lines: LogFields[] = []
   const log = quietLog({ warn: (_, fields = {}) => void lines.push(fields) })
   slowStatements(log, 0)('select $0', 10_000)

@@ -173,7 +173,7 @@ describe('a resource made by a declaration and a generated migration', () => {
     const inOrder = [...Array(9).keys()].map((last) => `Summary ${last}`)
     const ascending = () => [...inOrder, null].flatMap((value) => idsWhere((summary) => summary === value))
 
-    test('a property without an index can be filtered', async () => {
+    test('can be filtered', async () => {
       const filters: [query: string, ids: number[]][] = [
         ['Summary=Summary+3', idsWhere((summary) => summary === 'Summary 3')],
         ['Summary=!=Summary+3', idsWhere((summary) => summary !== 'Summary 3')],
@@ -188,7 +188,7 @@ describe('a resource made by a declaration and a generated migration', () => {
     })
 
     test.each(['', '-'])(
-      'a property without an index can be sorted, on any page and along cursors in both directions, also after a write: sort=%sSummary',
+      'can be sorted by sort=%sSummary on any page and by cursors in both directions, also after a write',
       async (sign) => {
         const path = `/Documents?Title=Scanned&sort=${sign}Summary&PageSize=5`
         const expected = () => (sign === '-' ? ascending().reverse() : ascending())

@@ -19,6 +19,6 @@ test.each([
   ['-0.00000001', '3', '0.00000000'],
   ['0.00000001', '3', '0.00000000'],
   ['-7.00000000', '2', '-3.50000000'],
-])('an average is rounded half away from zero, and never -0: %s, of %s values, has %s', (sum, values, average) => {
+])('the average of the sum %s and %s values is rounded half away from zero, and never -0: %s', (sum, values, average) => {
   expect(averageOf(sum, values)).toBe(average)
 })

@@ -177,7 +177,7 @@ const thing = defineEntity('Thing', {
 })
 linkReferences([thing])
 
-test('An object in the fields of a right means its present parts (in a right to write, the writable ones): a later part is in no right', () => {
+test('An object in the fields of a right stands for the parts that it has at present', () => {
   const namesOf = (right: string) =>
     parseRight(right, [thing]).map(({ text, properties }) => [text, properties?.map(({ name }) => name)])
   expect(namesOf('update Things?fields=Size')).toEqual([

@@ -15,7 +15,7 @@ const texts = (filters: readonly Filter[] | undefined) =>
   filters?.map(({ property, operator, value }) => `${property.name}${operator.sign}${value ?? ''}`)
 
 describe('rights in the form of --rights', () => {
-  test('give whole views and whole bodies, and no guards', () => {
+  test('give access to all rows and properties, without guards', () => {
     const access = list('*:read,Absences:write').accessTo(absences)
     expect(access.read).toBe(wholeView(absences))
     expect(access.create?.body).toBe(absences)
@@ -190,7 +190,7 @@ describe('the right to update', () => {
     expect(admitted(`update Absences?${path}&fields=EmployeeId becomes EmployeeId=7`)).toEqual([[[path], ['EmployeeId=7', path]]])
   })
 
-  test('is complete only if the key may set all writable properties', () => {
+  test('is complete, as PUT needs it, only if the key may set all writable properties', () => {
     expect(read('update Companies').accessTo(companies).update?.isComplete).toBe(true)
     expect(read('update Companies?fields=Name,Enabled').accessTo(companies).update?.isComplete).toBe(true)
     expect(read('update Companies?fields=Name').accessTo(companies).update?.isComplete).toBe(false)

@@ -111,7 +111,7 @@ describe('two values for one property of a new row', () => {
     [8, []],
     ['7', ['create Absences?EmployeeId=7&EmployeeId=7&fields=Reason']],
     [undefined, []],
-  ])('give no right to create it unless they are equal: 7 and %j', async (x, texts) =>
+  ])('give no right to create the row unless they are equal: 7 and %p', async (x, texts) =>
     expect(await textsOf(file, { email: ANN.WorkEmail, x })).toEqual(texts),
   )
 })
@@ -267,14 +267,14 @@ describe('a time in a right', () => {
     ])
   })
 
-  test('is its name, {now}, in the text that signs cursors, and its value in the text that is the key of caches', async () => {
+  test('is the name {now} in the text by which cursors are signed, and a value in the text by which answers are cached', async () => {
     const file = 'role a\n  read Absences?Start=<={now}&Reason={x}'
     const view = (await at('2026-11-29T12:34:56Z', () => rightsOf(file, { x: '{now}' }))).accessTo(entityNamed('Absences')).read
     expect(view?.text).toBe('read Absences?Start=<=2026-11-29T12:34:00Z&Reason=%7Bnow%7D')
     expect(view?.signedText).toBe('read Absences?Start=<={now}&Reason=%7Bnow%7D')
   })
 
-  test('gives one object of rights for a whole minute, and in the next minute another object with the same signed text', async () => {
+  test('gives the same rights object within one minute, and in the next minute another one with the same signed text', async () => {
     const roles = parseRoles('role a\n  read Absences?Start=<={now}\nkey k\n  read Absences?Start=<={now}', entities)
     const claims = {}
     const both = () => Promise.all([roles.rightsOf(claims, rowsOf(), true), roles.rightsOfKey('k')])
@@ -289,7 +289,7 @@ describe('a time in a right', () => {
     }
   })
 
-  test('takes a right to create from a key while the right would set one property to two values, and no other right', async () => {
+  test('makes a right to create void while it would set one property to two values, but no other right', async () => {
     const file =
       'key k\n  read Companies\n  create Absences?Start={today}&Start={now}&fields=EmployeeId,Type,End,Status,Period,Reason'
     const roles = parseRoles(file, entities)
@@ -411,7 +411,7 @@ test('finding the rights fails with the error of the database if the rows that t
   expect(parseRoles(ROLES_FILE, entities).rightsOf({ email: 'ann@example.com' }, questions, true)).rejects.toBe(failure)
 })
 
-test('rights of the same text have different signed texts if only one person lacks the value of a right to read that references depend on', async () => {
+test('equal rights sign cursors differently if only one of two persons lacks the claim of a right to read references', async () => {
   const role = (when: string) =>
     `role all\n  create Absences?fields=EmployeeId\nrole team${when}\n  read Employees?Department={team}`
   const lacking = await rightsOf(role(''), {})

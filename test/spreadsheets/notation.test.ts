@@ -124,7 +124,7 @@ describe('the encoding of a file', () => {
     ['utf-16be', Uint8Array.of(0xfe, 0xff, 0, 0x61)],
     [null, Uint8Array.of(0x61, 0x81, 0x3b)],
     [null, Uint8Array.of(0x61, 0, 0xfc, 0)],
-  ])('is found to be %s by the bytes, whatever the size of the chunks', (expected, bytes) => {
+  ])('is found by the bytes, whatever the size of the chunks: %p', (expected, bytes) => {
     for (const pieceBytes of [1, 2, 3, 100]) expect(found(bytes, pieceBytes)).toBe(expected)
   })
 })

@@ -227,7 +227,7 @@ describe('numbers of a spreadsheet', () => {
     ['2.4500000000000002', '2.45'],
     ['', null],
     ['x', null],
-  ])('the number %s is shown as %s', (text, expected) => {
+  ])('the number %s is shown as %p', (text, expected) => {
     expect(numberText(text)).toBe(expected)
   })
 
@@ -242,7 +242,7 @@ describe('numbers of a spreadsheet', () => {
     [2958466, null],
     [-1, null],
     [Number.NaN, null],
-  ])('the day with the number %d is %s', (serial, expected) => {
+  ])('the day with the number %d is %p', (serial, expected) => {
     expect(serialText(serial, 'day', false)).toBe(expected)
   })
 

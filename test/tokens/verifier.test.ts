@@ -142,7 +142,7 @@ describe('D97: a token', () => {
     expect(outcomeOf(await several.verify(issuer.token({}, { kid: undefined })))).toMatch(/which key of its issuer/)
   })
 
-  test('that was verified is found synchronously, until it ends', async () => {
+  test('that was verified is known without another verification until it ends', async () => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
     // It has ended, and the tolerance ends in about a second.
@@ -302,7 +302,7 @@ describe('D107: the addresses of an issuer for sign-in', () => {
     return verifier.verify(issuer.token({}, {}, issuer.keys.at(-1)))
   }
 
-  test('are renewed together with its keys and stay while it is away, and a fault of theirs is reported once', async () => {
+  test('are read again together with its keys, and stay while it is away; a fault in them is reported once', async () => {
     const issuer = startPlainIssuer()
     const good = issuer.document
     const bad = { token_endpoint: 'javascript:1' }
