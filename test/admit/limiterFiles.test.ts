@@ -97,7 +97,7 @@ describe('D99: the table of persons', () => {
     expect(marked(ensure(start({ oidcIssuer: 'https://other.example.com' })).persons as string)).toBe(7)
   })
 
-  test('is made again when it is damaged, and the tables get a new serial for the workers', () => {
+  test('is created again when it is damaged, and the tables get a new serial number, so that workers open them again', () => {
     const files = start({ oidcIssuer: 'https://login.example.com' })
     const { persons, serial } = ensure(files)
     truncateSync(persons as string, 10)

@@ -115,7 +115,7 @@ describe('5 Keys of the database', () => {
     expect([await remaining(late), await remaining(known)]).toEqual(['429 0', '200 6'])
   })
 
-  test('D34: 64 requests that come at once as the first with a new or a rotated key are all admitted, also behind a proxy', async () => {
+  test('D34: the first 64 requests with a new or a rotated key, sent at once, are all admitted, also behind a proxy', async () => {
     const environment = { RATE_LIMITS_ANONYMOUS: '10/1h', TRUSTED_PROXIES: '127.0.0.0/8' }
     const narrow = await startServer({ environment })
     const store = new KeyStore(narrow.sql)
@@ -140,7 +140,7 @@ describe('5 Keys of the database', () => {
     expect(await statusOf(key)).toBe(200)
   })
 
-  test('D34: requests are 503 while their key cannot be confirmed; open pages and requests with the key of the settings are answered', async () => {
+  test('D34: requests are 503 while their key cannot be confirmed, except those to public pages and with the key of the settings', async () => {
     const stale = await startServer()
     const [key, store] = [makeKey(), new KeyStore(stale.sql)]
     await store.create(key.record)

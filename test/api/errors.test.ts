@@ -57,7 +57,7 @@ const OF_BODIES = ['UnknownProperty', 'InvalidValue', 'ValidationFailed', 'Refer
 
 describe('7 Errors', () => {
   test.each(refusals.map((row) => [row] as const))(
-    'D38, D40: %j has the body of the spec and a request id, and the page about its code is served without a key',
+    'D38, D40: the error %j has the body of the spec and a request id, and its page needs no key',
     async ([expected, ...request]) => {
       const answer = await ask(server, request)
       expect(outcomeOf(answer)).toBe(expected)

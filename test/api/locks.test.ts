@@ -71,41 +71,38 @@ describe('D69: locks of other transactions', () => {
     ['DELETE', '/Companies/ID', undefined],
     ['POST', '/Employees', { CompanyId: 'ID' }],
     ['POST', '/Employees', [{ CompanyId: 'ID' }, { CompanyId: 'ID' }]],
-  ])(
-    'delay only the writes of a key to the locked row by %s %s, each of which is done or refused',
-    async (method, path, body) => {
-      const { id } = await createRow(busy, '/Companies', { Name: 'Locked' })
-      const fill = (text: string) => text.replaceAll('"ID"', String(id)).replaceAll('ID', String(id))
-      const sent = body === undefined ? undefined : JSON.parse(fill(JSON.stringify(body)))
-      const headersOf = (index: number) => ({
-        ...greedy.headers,
-        ...(index % 2 === 0 ? {} : { 'Idempotency-Key': `"${crypto.randomUUID()}"` }),
+  ])('on a row delay only the writes to this row (%s %s), each of which is done or refused', async (method, path, body) => {
+    const { id } = await createRow(busy, '/Companies', { Name: 'Locked' })
+    const fill = (text: string) => text.replaceAll('"ID"', String(id)).replaceAll('ID', String(id))
+    const sent = body === undefined ? undefined : JSON.parse(fill(JSON.stringify(body)))
+    const headersOf = (index: number) => ({
+      ...greedy.headers,
+      ...(index % 2 === 0 ? {} : { 'Idempotency-Key': `"${crypto.randomUUID()}"` }),
+    })
+    let own: Promise<unknown[]> = Promise.resolve([])
+    await blocker.begin(async (transaction) => {
+      await transaction`select from company where id = ${id} for update`
+      const writes = Array.from({ length: 24 }, async (_, index) => {
+        const answer = await busy.send(method, fill(path), sent, headersOf(index))
+        return answer.status < 400 ? 'done' : errorOf(answer).code
       })
-      let own: Promise<unknown[]> = Promise.resolve([])
-      await blocker.begin(async (transaction) => {
-        await transaction`select from company where id = ${id} for update`
-        const writes = Array.from({ length: 24 }, async (_, index) => {
-          const answer = await busy.send(method, fill(path), sent, headersOf(index))
-          return answer.status < 400 ? 'done' : errorOf(answer).code
-        })
-        own = Promise.all(writes)
-        await until(async () => (await waitingIn(busy)) > 0)
-        const others = [
-          busy.get(`/Companies/${id}`, other.headers),
-          busy.get('/Companies?sort=-Name', other.headers),
-          busy.get('/readyz'),
-          busy.send('POST', '/Companies', { Name: 'Free' }, other.headers),
-        ]
-        const statuses = (await Promise.all(others)).map(({ status }) => status)
-        expect(statuses).toEqual([200, 200, 200, 201])
-        expect(await waitingIn(busy)).toBeLessThanOrEqual(3)
-      })
-      const known = ['done', 'ServiceUnavailable', 'InProgress', 'NotFound', 'ReferenceNotFound', 'StillReferenced']
-      for (const answer of await own) expect(known).toContain(answer as string)
-    },
-  )
+      own = Promise.all(writes)
+      await until(async () => (await waitingIn(busy)) > 0)
+      const others = [
+        busy.get(`/Companies/${id}`, other.headers),
+        busy.get('/Companies?sort=-Name', other.headers),
+        busy.get('/readyz'),
+        busy.send('POST', '/Companies', { Name: 'Free' }, other.headers),
+      ]
+      const statuses = (await Promise.all(others)).map(({ status }) => status)
+      expect(statuses).toEqual([200, 200, 200, 201])
+      expect(await waitingIn(busy)).toBeLessThanOrEqual(3)
+    })
+    const known = ['done', 'ServiceUnavailable', 'InProgress', 'NotFound', 'ReferenceNotFound', 'StillReferenced']
+    for (const answer of await own) expect(known).toContain(answer as string)
+  })
 
-  test('on a whole table let its reads wait, which are 200 if the lock ends in time', async () => {
+  test('on a table delay the reads of this table, which are 200 if the lock ends in time', async () => {
     const { id } = await createRow(busy, '/Companies', { Name: 'Read' })
     const asked = await blocker.begin(async (transaction) => {
       await transaction`lock table company in access exclusive mode`

@@ -385,7 +385,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(await ids(reader, '/Directory')).toEqual([1, 2, 3, 5])
   })
 
-  test('is 404 on a server without it, on which a key with a right to it has no rights any more (403)', async () => {
+  test('is 404 on a server that does not declare it, where a key with a right to it has no rights (403)', async () => {
     const { databaseUrl } = server
     const without = await startServer({ databaseUrl, roles: OTHERS, environment: { MEMORY_MB } })
     expect(outcomeOf(await without.get('/Directory', reader.headers))).toBe('404 NotFound Api')

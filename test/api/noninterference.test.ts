@@ -21,13 +21,13 @@ test('equal databases give a key with rights to whole entities the same answers'
   expect(pairs).toBeGreaterThan(100)
 })
 
-test('two databases that differ in what a key may not see answer it alike, with lists from memory', () =>
+test('two databases that differ only in data hidden from a key give it the same answers, with lists from memory', () =>
   expectEqual({ ...EACH, keys: KEYS, followsMax: 3 }))
 
-test('two databases that differ in what a key may not see answer it alike, without memory, and with values in histories', () =>
+test('two databases that differ only in data hidden from a key give it the same answers, without memory, with values in histories', () =>
   expectEqual({ ...EACH, from: 1_000, keys: KEYS, environment: { MEMORY_MB: '0', CHANGES_VALUES: 'on' } }))
 
-test('two databases that differ in what a person with several rights to one verb may not see answer her alike', () =>
+test('two databases that differ only in data hidden from a person with several rights to one verb give her the same answers', () =>
   expectEqual({ ...EACH, from: 3_000, keys: rounds(4, 80), kind: 'person' }))
 
 test('a key with a view gets the answers of an entity that has only the properties of the view', () =>

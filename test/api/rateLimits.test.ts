@@ -277,7 +277,7 @@ describe('D35: the headers X-Forwarded-For of trusted proxies', () => {
   }
 
   test.each([
-    ['the client and what it made up', '203.0.113.1', '192.0.2.66, 203.0.113.1'],
+    ['the client, and the client after an entry that it made up', '203.0.113.1', '192.0.2.66, 203.0.113.1'],
     ['the client, and the client behind a proxy that it made up', '203.0.113.2', '10.0.0.1, 203.0.113.2'],
     ['the client, and the client behind a chain of proxies', '203.0.113.3', '192.0.2.66, 203.0.113.3, 10.0.0.1, 10.0.0.2'],
     ['an address, and the same with a port', '203.0.113.4', '203.0.113.4:4711'],
@@ -294,7 +294,7 @@ describe('D35: the headers X-Forwarded-For of trusted proxies', () => {
     ['two addresses', '203.0.113.11', '203.0.113.12'],
     ['two addresses that made up the same', '203.0.113.1, 203.0.113.13', '203.0.113.1, 203.0.113.14'],
     ['two networks /64', '2001:db8:7:1::1', '2001:db8:7:2::1'],
-    ['the client and what it made up', '192.0.2.77, 203.0.113.15', '192.0.2.77'],
+    ['the client, and the address that it made up', '192.0.2.77, 203.0.113.15', '192.0.2.77'],
     ['the client and its proxy', '203.0.113.16', null],
     ['a client behind garbage', '203.0.113.17', '203.0.113.17, garbage'],
   ])('count as different clients: %s', async (_, one, other) => {

@@ -211,7 +211,7 @@ test.each([
   'read Absences?Reason=a%20becomes%20b',
   'read Absences?Reason[]=%E2%80%A8&Reason[]=',
   'update Absences?Reason=x%20becomes%20y&fields=Status becomes Status=!==%3E5',
-])('a value stays a value when the right is stored: %s', (right) => {
+])('a value in a filter of a right cannot become grammar when the right is stored: %s', (right) => {
   const given = parseRights([right], entities)
   const stored = given.map(({ text }) => text).join('\n')
   const read = new RightsReader(entities).read({ rights: '', addresses: stored })
@@ -322,7 +322,7 @@ describe('an attack that once succeeded', () => {
     expect(() => parseRights([right, 'update Employees?fields=KnownAs'], entities)).toThrow(RightError)
   })
 
-  test('a right to set nicknames of rows that the key may not read is refused if a copy would show it the first name', () => {
+  test('a right to set nicknames of rows that the key may not read is refused if a copy would show the first name', () => {
     const rights = ['read Employees?CompanyId=1', 'update Employees?fields=KnownAs', 'read Absences?fields=Employee,EmployeeId']
     expect(() => parseRights(rights, entities)).toThrow(RightError)
   })

@@ -32,7 +32,7 @@ const employee = async (body: Json = {}): Promise<number> => (await server.post(
 const brief = ({ action, entity, changed }: Json) => [action, entity, ...changed].join(' ')
 
 describe('GET /Changes with a right that has fields', () => {
-  test('names only visible properties, and leaves out updates of hidden properties only', async () => {
+  test('names only visible properties, and has no event for an update of hidden properties', async () => {
     const after = await now()
     const id = await employee({ FirstName: 'Ada', LastName: 'King', JobTitle: 'Analyst' })
     await server.patch(`/Employees/${id}`, { WorkEmail: 'ada@example.com' })
@@ -179,7 +179,7 @@ describe('changes of an entity whose right to read has filters', () => {
 })
 
 describe('the history of a row with a right that has fields', () => {
-  test('has only names of visible properties, and no update without such a name', async () => {
+  test('names only visible properties, and has no event for an update of hidden properties', async () => {
     const id = await employee({ JobTitle: 'Analyst' })
     for (const body of [{ WorkPhone: '1' }, { WorkPhone: '2', JobTitle: 'Engineer' }, { LastName: 'King' }])
       await server.patch(`/Employees/${id}`, body)

@@ -100,7 +100,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     }
   })
 
-  test('Views that differ by an operator have different statements, for lists, rows, streams and summaries', async () => {
+  test('Views whose filters differ in an operator have different statements, for lists, rows, streams and summaries', async () => {
     const ndjson = { accept: 'application/x-ndjson' }
     for (const [key, seen] of [
       ['sales', [1, 2, null, 4, null, null]],

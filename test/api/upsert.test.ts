@@ -72,7 +72,7 @@ describe('D115: rows that are found by a property', () => {
     expect([await tagOf(3), await eventsOf(3), await eventsOf(1)]).toEqual([tag, 1, 2])
   })
 
-  test('change only in the properties that their row of the body has, also if the rows have different properties', async () => {
+  test('are changed only in the properties that the body has for each of them', async () => {
     const rows = [
       { EmployeeNumber: 'E1', JobTitle: null },
       { EmployeeNumber: 'E2', Title: 'Ms', CompanyId: 2, Started: '2026-01-31T09:00:00+02:00' },
@@ -93,7 +93,7 @@ describe('D115: rows that are found by a property', () => {
     expect(resultsOf(Bun.JSONL.parse(lines.text))).toEqual(['unchanged 2', 'created 4'])
   })
 
-  test('may be found by any property that tells them apart, and by ids, of which missing ones are 409', async () => {
+  test('may be found by any property that identifies them, or by ids, where a missing id is 409', async () => {
     const byName = await send('/Companies?match=Name', [{ Name: 'Own', Enabled: true }, { Name: 'Third' }])
     expect(resultsOf(byName.body)).toEqual(['updated 1', 'created 3'])
     const byReference = await send('/Absences?match=EmployeeId', [{ EmployeeId: 1, Status: 'New' }])
@@ -325,7 +325,7 @@ describe('D116: rights to rows that are found by a property', () => {
     }
   })
 
-  test('only rows that the key may read count for a value, however many hidden rows have it', async () => {
+  test('a value finds only rows that the key may read, however many hidden rows have the value', async () => {
     await server.sql`
       insert into employee (employee_number, first_name, company_id, company_key)
       select 'E7', 'Dee', c.id, c.name_key from company c, generate_series(1, 10001) where c.id = 2`

@@ -138,7 +138,7 @@ describe('roster import', () => {
     expect(more.stderr).toContain(', line 1: Column 4 has values, and no name in the header: --column 4= leaves it out.')
   })
 
-  test('a CSV of a spreadsheet is imported: names in upper or lower case, semicolons, TRUE, a byte order mark, any line ends', async () => {
+  test('a CSV is imported as spreadsheets write it: with semicolons, TRUE, a byte order mark and any line ends', async () => {
     const csv = `\ufeffName;ENABLED\r\nA;TRUE\n\nB;\r"C; D";false`
     expect((await roster(['import', 'Companies', fileOf(csv)])).code).toBe(0)
     expect(await server.sql`select name, enabled from company order by id`).toEqual([

@@ -55,7 +55,7 @@ describe('an import without --match', () => {
   test.each([
     ['new numbers, although their names are in the table', 'employeeNumber,lastName\nE7,A\nE8,B\nE9,C\n'],
     ['fewer than half of the names', 'lastName\nA\nV\nW\nX\nY\nZ\n'],
-    ['a value that differs in each row of the file, but several rows of the table have', 'jobLevel,lastName\nL3,V\nL4,W\n'],
+    ['a value that no two rows of the file share, but several rows of the table do', 'jobLevel,lastName\nL3,V\nL4,W\n'],
     ['a column in which two rows have the same value', 'employeeNumber,lastName\nE1,V\nE1,W\n'],
   ])('creates rows with %s', async (_, csv) => {
     await server.post('/Employees', [

@@ -225,7 +225,7 @@ describe('roster import of files as spreadsheets and people write them:', () => 
     ])
   })
 
-  test('a number that the language of --locale writes otherwise is refused, rather than read as another number', async () => {
+  test('a number in the notation of another language than --locale is refused, not read as another number', async () => {
     const { stderr } = await importOf('absences', fileOf('Reason;Period.Days\nA;1.5\n'), '--locale', 'de')
     expect(stderr).toContain('line 2: Period.Days must be a number')
     expect(stderr).toContain('It is "1.5"; --locale en-US reads 1.5 as 1.5.')

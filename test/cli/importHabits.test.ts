@@ -117,7 +117,7 @@ const HABITS: Readonly<Record<string, Habit>> = {
   },
 }
 
-describe('roster import of a file as people write it succeeds at the second attempt, with the options that the first one names:', () => {
+describe('the second roster import of a file, with the options that the first one has named, succeeds:', () => {
   test.each(Object.keys(HABITS))('%s', async (name) => {
     const { content, told, options, rows } = HABITS[name] as Habit
     const path = fileOf(content)

@@ -45,7 +45,7 @@ function oracle(text: string, separator: string): [line: number, cells: (string 
   return records
 }
 
-describe('records of a CSV for roster import', () => {
+describe('records of a CSV', () => {
   const room = defineEntity('Room', {
     id: identity(),
     desks: integer(),
@@ -91,7 +91,7 @@ describe('records of a CSV for roster import', () => {
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
-  ])('become JSON: %j becomes %s', async (text, expected) => {
+  ])('are converted to JSON: %j to %s', async (text, expected) => {
     expect((await rowOf(text)).json).toBe(expected)
   })
 

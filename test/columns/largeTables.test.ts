@@ -98,7 +98,7 @@ test(`lists of many rows, whose times grow with ids, are correct by each way of 
   expect(heldBy(columns).bitmaps).toBeGreaterThan(10)
 })
 
-test(`checkpoints stay correct and their stretches short while rows are added at one end and removed at the other; SEED=${SEED}`, async () => {
+test(`checkpoints stay correct and similarly spaced while rows are added at one end and removed at the other; SEED=${SEED}`, async () => {
   const random = new Random(SEED)
   const table = largeTable(random)
   // Without enough slots for the rows that are added later.

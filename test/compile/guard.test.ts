@@ -133,133 +133,128 @@ const bodyOf = (name: string, value: unknown): JsonObject => {
 }
 
 for (const [entity, name, values, queries] of CASES)
-  describe.each(queries)(
-    `a guard of writes of ${entity.plural} by %s admits the rows that a list by this filter has`,
-    (query) => {
-      const filters = filtersOf(entity, query)
-      const bodies = values.map((value) => bodyOf(name, value))
-      const property = entity.properties.find((one) => one.name === name) as Property
-      const at = entity.properties.indexOf(property)
-      let expected: boolean[]
-      /** Rows of all values, as they are stored. */
-      let stored: Row[]
-      beforeEach(async () => {
-        stored = (await writeAll(
-          bodies.map((body) => compileCreate(entity, planOf(null, { values: newRow(entity, body) }))),
-        )) as Row[]
-        const found = await Promise.all(stored.map(([id]) => database.read(compileGet(entity, id as string, filters))))
-        expected = found.map((rows) => rows.length > 0)
-      })
-      const printed = (rows: readonly (Row | undefined)[]) => rows.map((row) => (row ? [row[at]] : null))
-      const wanted = () => stored.map((row, index) => (expected[index] ? [row[at]] : null))
+  describe.each(queries)(`a guard of ${entity.plural} by %s admits the rows that a list by this filter has`, (query) => {
+    const filters = filtersOf(entity, query)
+    const bodies = values.map((value) => bodyOf(name, value))
+    const property = entity.properties.find((one) => one.name === name) as Property
+    const at = entity.properties.indexOf(property)
+    let expected: boolean[]
+    /** Rows of all values, as they are stored. */
+    let stored: Row[]
+    beforeEach(async () => {
+      stored = (await writeAll(
+        bodies.map((body) => compileCreate(entity, planOf(null, { values: newRow(entity, body) }))),
+      )) as Row[]
+      const found = await Promise.all(stored.map(([id]) => database.read(compileGet(entity, id as string, filters))))
+      expected = found.map((rows) => rows.length > 0)
+    })
+    const printed = (rows: readonly (Row | undefined)[]) => rows.map((row) => (row ? [row[at]] : null))
+    const wanted = () => stored.map((row, index) => (expected[index] ? [row[at]] : null))
 
-      test.each(['one by one', 'concurrently', 'with an Idempotency-Key'])('when rows are created %s', async (way) => {
-        const guard = guardOf(entity, [['', query]])
-        const statements = bodies.map((body) =>
-          compileCreate(
-            entity,
-            planOf(guard, { values: newRow(entity, body), claim: way === 'with an Idempotency-Key' ? newClaim() : null }),
-          ),
-        )
-        const rows: (Row | undefined)[] = []
-        if (way === 'concurrently') rows.push(...(await writeAll(statements)))
-        else for (const statement of statements) rows.push((await database.write(statement))[0])
-        expect(printed(rows)).toEqual(wanted())
-      })
-
-      test.each([false, true])('when one statement creates several rows; with an Idempotency-Key: %p', async (isKeyed) => {
-        const guard = guardOf(entity, [['', query]])
-        const create = async (indexes: readonly number[]) => {
-          const rows = indexes.map((index) => newRow(entity, bodies[index] as JsonObject))
-          const arrays = writableOf(entity).map((one) => arrayText(rows.map((row) => row.get(one) ?? null)))
-          const checked = checkedGuard(entity, guard, rows)
-          return database.write(compileCreateRows(entity, arrays, isKeyed ? newClaim() : null, 'key', checked))
-        }
-        const indexes = [...expected.keys()]
-        const admitted = indexes.filter((index) => expected[index])
-        expect(printed(await create(admitted.length === 0 ? [0] : admitted))).toEqual(
-          admitted.map((index) => [(stored[index] as Row)[at]]) as never,
-        )
-        // One that is not admitted refuses all.
-        for (const index of indexes.filter((one) => !expected[one])) expect(await create([...admitted, index])).toEqual([])
-      })
-
-      test.each(['one by one', 'concurrently', 'with an Idempotency-Key'])('when rows are updated %s', async (way) => {
-        const guard = guardOf(entity, [['', query]])
-        const statements = stored.map((_, index) =>
-          compileUpdate(
-            entity,
-            planOf(guard, {
-              id: (stored[(index + 1) % stored.length] as Row)[0] as string,
-              values: changesOf(entity, bodies[index] as JsonObject),
-              claim: way === 'with an Idempotency-Key' ? newClaim() : null,
-            }),
-          ),
-        )
-        const rows: (Row | undefined)[] = []
-        if (way === 'concurrently') rows.push(...(await writeAll(statements)))
-        else for (const statement of statements) rows.push((await database.write(statement))[0])
-        expect(printed(rows)).toEqual(wanted())
-      })
-
-      test.each(['one by one', 'concurrently', 'with an Idempotency-Key'])(
-        'before and after an update of another property %s',
-        async (way) => {
-          const other = entity === company ? { Name: 'x' } : { Type: 'x' }
-          for (const pair of [
-            [query, ''],
-            ['', query],
-            [query, query],
-          ] as const) {
-            const guard = guardOf(entity, [pair])
-            const statements = stored.map(([id]) =>
-              compileUpdate(
-                entity,
-                planOf(guard, {
-                  id: id as string,
-                  values: changesOf(entity, other),
-                  claim: way === 'with an Idempotency-Key' ? newClaim() : null,
-                }),
-              ),
-            )
-            const rows: (Row | undefined)[] = []
-            if (way === 'concurrently') rows.push(...(await writeAll(statements)))
-            else for (const statement of statements) rows.push((await database.write(statement))[0])
-            expect(printed(rows)).toEqual(wanted())
-          }
-        },
+    test.each(['one by one', 'concurrently', 'with an Idempotency-Key'])('when rows are created %s', async (way) => {
+      const guard = guardOf(entity, [['', query]])
+      const statements = bodies.map((body) =>
+        compileCreate(
+          entity,
+          planOf(guard, { values: newRow(entity, body), claim: way === 'with an Idempotency-Key' ? newClaim() : null }),
+        ),
       )
+      const rows: (Row | undefined)[] = []
+      if (way === 'concurrently') rows.push(...(await writeAll(statements)))
+      else for (const statement of statements) rows.push((await database.write(statement))[0])
+      expect(printed(rows)).toEqual(wanted())
+    })
 
-      test.each([false, true])('when rows are deleted; with an Idempotency-Key: %p', async (isKeyed) => {
-        const guard = guardOf(entity, [[query, '']])
-        const rows: (Row | undefined)[] = []
-        for (const [id] of stored) {
-          const plan = planOf(guard, { id: id as string, claim: isKeyed ? newClaim() : null })
-          rows.push((await database.write(compileRemove(entity, plan, [])))[0])
+    test.each([false, true])('when one statement creates several rows; with an Idempotency-Key: %p', async (isKeyed) => {
+      const guard = guardOf(entity, [['', query]])
+      const create = async (indexes: readonly number[]) => {
+        const rows = indexes.map((index) => newRow(entity, bodies[index] as JsonObject))
+        const arrays = writableOf(entity).map((one) => arrayText(rows.map((row) => row.get(one) ?? null)))
+        const checked = checkedGuard(entity, guard, rows)
+        return database.write(compileCreateRows(entity, arrays, isKeyed ? newClaim() : null, 'key', checked))
+      }
+      const indexes = [...expected.keys()]
+      const admitted = indexes.filter((index) => expected[index])
+      expect(printed(await create(admitted.length === 0 ? [0] : admitted))).toEqual(
+        admitted.map((index) => [(stored[index] as Row)[at]]) as never,
+      )
+      // One that is not admitted refuses all.
+      for (const index of indexes.filter((one) => !expected[one])) expect(await create([...admitted, index])).toEqual([])
+    })
+
+    test.each(['one by one', 'concurrently', 'with an Idempotency-Key'])('when rows are updated %s', async (way) => {
+      const guard = guardOf(entity, [['', query]])
+      const statements = stored.map((_, index) =>
+        compileUpdate(
+          entity,
+          planOf(guard, {
+            id: (stored[(index + 1) % stored.length] as Row)[0] as string,
+            values: changesOf(entity, bodies[index] as JsonObject),
+            claim: way === 'with an Idempotency-Key' ? newClaim() : null,
+          }),
+        ),
+      )
+      const rows: (Row | undefined)[] = []
+      if (way === 'concurrently') rows.push(...(await writeAll(statements)))
+      else for (const statement of statements) rows.push((await database.write(statement))[0])
+      expect(printed(rows)).toEqual(wanted())
+    })
+
+    test.each(['one by one', 'concurrently', 'with an Idempotency-Key'])(
+      'before and after another property is updated %s',
+      async (way) => {
+        const other = entity === company ? { Name: 'x' } : { Type: 'x' }
+        for (const pair of [
+          [query, ''],
+          ['', query],
+          [query, query],
+        ] as const) {
+          const guard = guardOf(entity, [pair])
+          const statements = stored.map(([id]) =>
+            compileUpdate(
+              entity,
+              planOf(guard, {
+                id: id as string,
+                values: changesOf(entity, other),
+                claim: way === 'with an Idempotency-Key' ? newClaim() : null,
+              }),
+            ),
+          )
+          const rows: (Row | undefined)[] = []
+          if (way === 'concurrently') rows.push(...(await writeAll(statements)))
+          else for (const statement of statements) rows.push((await database.write(statement))[0])
+          expect(printed(rows)).toEqual(wanted())
         }
-        expect(printed(rows)).toEqual(wanted())
-      })
+      },
+    )
 
-      test('when it decides whether the answer to a write may show the row', async () => {
-        const guard = guardOf(entity, [['', '']], { readable: filters })
-        const created = await writeAll(
-          bodies.map((body) => compileCreate(entity, planOf(guard, { values: newRow(entity, body) }))),
-        )
-        const updated = await writeAll(
-          stored.map(([id], index) =>
-            compileUpdate(entity, planOf(guard, { id: id as string, values: changesOf(entity, bodies[index] as JsonObject) })),
-          ),
-        )
-        const single = await database.write(
-          compileCreate(entity, planOf(guard, { values: newRow(entity, bodies[0] as JsonObject), claim: newClaim() })),
-        )
-        const isReadable = readableTest(viewOf(entity, new Set(entity.properties), filters, query))
-        const isShown = (row: Row | undefined) => isReadable(row as Row)
-        for (const rows of [created, updated]) expect(rows.map(isShown)).toEqual(expected)
-        expect(isShown(single[0])).toBe(expected[0] as boolean)
-      })
-    },
-  )
+    test.each([false, true])('when rows are deleted; with an Idempotency-Key: %p', async (isKeyed) => {
+      const guard = guardOf(entity, [[query, '']])
+      const rows: (Row | undefined)[] = []
+      for (const [id] of stored) {
+        const plan = planOf(guard, { id: id as string, claim: isKeyed ? newClaim() : null })
+        rows.push((await database.write(compileRemove(entity, plan, [])))[0])
+      }
+      expect(printed(rows)).toEqual(wanted())
+    })
+
+    test('when it decides whether the answer to a write may show the row', async () => {
+      const guard = guardOf(entity, [['', '']], { readable: filters })
+      const created = await writeAll(bodies.map((body) => compileCreate(entity, planOf(guard, { values: newRow(entity, body) }))))
+      const updated = await writeAll(
+        stored.map(([id], index) =>
+          compileUpdate(entity, planOf(guard, { id: id as string, values: changesOf(entity, bodies[index] as JsonObject) })),
+        ),
+      )
+      const single = await database.write(
+        compileCreate(entity, planOf(guard, { values: newRow(entity, bodies[0] as JsonObject), claim: newClaim() })),
+      )
+      const isReadable = readableTest(viewOf(entity, new Set(entity.properties), filters, query))
+      const isShown = (row: Row | undefined) => isReadable(row as Row)
+      for (const rows of [created, updated]) expect(rows.map(isShown)).toEqual(expected)
+      expect(isShown(single[0])).toBe(expected[0] as boolean)
+    })
+  })
 
 describe('a guard with several pairs of filters admits an update only if one pair matches the row before and after', () => {
   const PAIRS = [
@@ -275,7 +270,7 @@ describe('a guard with several pairs of filters admits an update only if one pai
     [{ Status: 'Approved', Type: 'Sick' }, { Type: 'Holiday' }, true],
     [{ Status: 'Requested' }, { Type: 'Holiday' }, false],
     [{ Status: 'Declined', Type: 'Sick' }, { Status: 'Approved' }, false],
-  ])('update of a row %j by the body %j: admitted: %p', async (before, change, isAdmitted) => {
+  ])('row %j, body %j: admitted %p', async (before, change, isAdmitted) => {
     const guard = guardOf(absence, PAIRS)
     const rows = (await writeAll(
       Array.from({ length: 4 }, () => compileCreate(absence, planOf(null, { values: newRow(absence, before) }))),

@@ -34,7 +34,7 @@ describe('the example of people', () => {
     expect((await askAs(bo, example, 'GET', path)).body.status).toBe('Approved')
   })
 
-  test('shows a person of each level the absences of this person’s own people', async () => {
+  test('shows a person of each level the absences of her own people', async () => {
     const namesFor = async (account: string) => {
       const { body } = await askAs(await visitor().signIn(account), example, 'GET', '/Absences?PageSize=50')
       return [...new Set((body as { employee: string }[]).map(({ employee }) => employee))].sort()

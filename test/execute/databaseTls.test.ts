@@ -35,7 +35,7 @@ if (hasOpenssl) {
     postgres = await startPlainPostgres({ dataDir, settings: ['wal_level=logical'], tls: own })
   })
 
-  test('a connection checks the certificate by the authority in sslrootcert, and then also the host name, even with sslmode=require', async () => {
+  test('with sslrootcert, a connection checks both the certificate and the host name, even with sslmode=require', async () => {
     for (const mode of ['', '&sslmode=verify-full', '&sslmode=require'])
       expect(await isEncrypted(urlWith(`sslrootcert=${own.certificate}${mode}`))).toBe(true)
     expect(await isEncrypted(urlWith('sslmode=require'))).toBe(true)

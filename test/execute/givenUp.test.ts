@@ -146,7 +146,7 @@ describe('writes whose clients got 503', () => {
 })
 
 describe('several hosts in DATABASE_URL:', () => {
-  test('a single connection is given up with CONNECT_TIMEOUT if a proxy closes each attempt, with ECONNREFUSED if all hosts refuse it', async () => {
+  test('opening a connection fails with CONNECT_TIMEOUT if a proxy closes each attempt, with ECONNREFUSED if all hosts refuse it', async () => {
     const closing = createServer((socket) => void socket.once('data', () => socket.end()))
     await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
     const { port } = closing.address() as { port: number }

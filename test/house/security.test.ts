@@ -19,7 +19,7 @@ test('each test file that docs/security.md names exists', () => {
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('the server connects only to its database, webhooks and token issuer; of other code, only clients, pages, export and import open connections', () => {
+test('only the code for the database, webhooks, the token issuer, clients, pages, export and import opens connections', () => {
   const opening = /\bfetch\(|\bBun\.connect\(|\bnew WebSocket\(|from 'node:(?:https?|dgram|tls)'|\bcreateConnection\(/
   const paths = [...new Bun.Glob('src/**/*.{ts,mjs}').scanSync(ROOT)].filter((path) => opening.test(read(path)))
   // They run elsewhere: in a program of a client, in a browser, and as a client of the server that a user names; the

@@ -25,7 +25,7 @@ const forNothing = () => ({
   ...{ views: ENTITIES.map(wholeView), after: behind, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' },
 })
 
-test('a wait for changes ends without one if the client leaves, too many requests wait, or the server stops', async () => {
+test('a wait for changes ends without a change if the client leaves, too many requests wait, or the server stops', async () => {
   const leaving = new AbortController()
   let isDraining = false
   const waits = waitsOf({ waitersMax: 2, isDraining: () => isDraining })

@@ -181,7 +181,7 @@ describe('rights that memory decides', () => {
     expect(await textOf(rights, { email: 'two@x' })).toBe('undefined null')
   })
 
-  test('hold for copies that are read later, until a change of rows leads to other rights', async () => {
+  test('stay valid for refreshed copies until a change of rows leads to other rights', async () => {
     const rights = rightsBy(byMail)
     const ann = { email: 'ann@x' }
     const { moment } = await rights.of(ann, true, [absence])

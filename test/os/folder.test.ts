@@ -76,7 +76,7 @@ describe('takeMemoryFolder', () => {
 
   // It was never made where the database is elsewhere.
   test.each(['data', 'never-made'])(
-    'gives the next run with the data folder %s the folder of the last run, with its files',
+    'gives the next server with the same data folder (%s) the same folder, with its files',
     (name) => {
       const first = take(join(root.path, name))
       writeFileSync(join(first.path, 'keys'), 'counts')

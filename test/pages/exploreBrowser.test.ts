@@ -216,7 +216,7 @@ describeInBrowser('/explore in Chromium', () => {
     ['Reason', 'has no value', null, '#/Absences?Reason='],
     ['Start', 'before', '2026-01-03', '#/Absences?Start=<2026-01-03T00:00:00Z'],
     ['Period days', 'more than', '14', '#/Absences?Period.Days=>14'],
-  ])('/explore lets a reader add the filter %s %s %s by keyboard', async (property, operator, value, hash) => {
+  ])('/explore lets a reader add the filter %s %s %p by keyboard', async (property, operator, value, hash) => {
     const { page } = await open('#/Absences', '60')
     await page.keyboard.press('/')
     await page.getByLabel('Property').selectOption({ label: property })
@@ -652,7 +652,7 @@ describeInBrowser('/explore in Chromium', () => {
     await page.locator('tbody tr:first-child td:first-child', { hasText: '1 Jan 2026, 09:00' }).waitFor()
   })
 
-  test('A bar of /explore shows its values on hover and focus, and links to its rows; a part of a bar to the rows of its series', async () => {
+  test('A bar of /explore shows its values on hover and focus; a bar, and each part of it, links to its rows', async () => {
     const { page } = await open('#/Absences?view=summary&by=month(Start)&and=Status', null)
     const bars = page.locator('svg a')
     const tip = page.locator('.tip')

@@ -91,7 +91,7 @@ describe('the text of a field for a value', () => {
     ['decimal', '1234567890.12345670', '1234567890.1234567'],
     ['boolean', true, 'true'],
     ['text', null, ''],
-  ] as const)('for a value of the kind %s, %p, is as expected', (kind, value, text) => {
+  ] as const)('of the kind %s, %p, is as expected', (kind, value, text) => {
     expect(textOf({ kind, path: ['period', 'days'] }, { period: { days: value } })).toBe(text)
   })
 

@@ -73,7 +73,7 @@ describe('a sealed token', () => {
     expect(tokens.seal(plain)).toBe(new SealedTokens(() => 'secret').seal(plain))
   })
 
-  test('has the same length for all positions, and does not contain the run', () => {
+  test('has the same length for all positions, and does not contain the run of the feed', () => {
     const far = { run: TOKEN.run, position: '9223372036854775807', number: '9223372036854775807' }
     const [one, other] = [TOKEN, far].map((token) => tokens.seal(writeToken(token))) as [string, string]
     expect(tokens.read(other)).toEqual(far)

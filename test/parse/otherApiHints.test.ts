@@ -205,7 +205,7 @@ describe('notations of other APIs get a hint to our notation', () => {
     }
   })
 
-  test('a parameter with more names than a hint repeats gets no rewritten query', () => {
+  test('a hint for a parameter with too many names has no rewritten query', () => {
     for (const name of ['order', 'select'])
       expect(messageFor(wholeView(absence), `${name}=${'Id,'.repeat(10)}Id`)).not.toContain('Write')
     expect(messageFor(wholeView(absence), `order=${'Id,'.repeat(9)}Id`)).toContain('Write sort=Id,')

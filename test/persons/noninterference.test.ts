@@ -14,7 +14,7 @@ test.each([
   ['with lists from memory', 0, {}],
   ['without memory, and with values in histories', 1_000, { MEMORY_MB: '0', CHANGES_VALUES: 'on' }],
 ] as const)(
-  'two databases that differ in what a person may not see give her the same answers, %s',
+  'two databases that differ only in data hidden from a person give her the same answers, %s',
   async (_, from, environment) => {
     const findings = await provePersonPairs(issuer, { ...EACH, from, persons: PERSONS, environment })
     expect(findings.differences).toEqual([])

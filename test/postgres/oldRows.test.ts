@@ -45,7 +45,7 @@ test('old changes are deleted, oldest first, and change_feed has the position of
   expect(feed).toMatchObject({ position: Math.floor((left?.first - 1) / 3), number: left?.first - 1 })
 })
 
-test('the run of the change feed changes only when changes are no longer kept, kept again, or the database is another one', async () => {
+test('the change feed gets a new run only when it is switched off or on, or when the database is another one', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   const runAfter = async (isKept: boolean) => {

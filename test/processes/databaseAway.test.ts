@@ -78,7 +78,7 @@ test('each worker logs one line when the database becomes unreachable, and one w
   expect(server.output()).not.toContain('the keys cannot be read')
 })
 
-test('a worker that starts while PostgreSQL does not answer answers 503, and 200 as soon as PostgreSQL answers', async () => {
+test('a worker that starts while PostgreSQL does not answer gives 503, and then 200 as soon as PostgreSQL answers', async () => {
   const { server, url } = await startWaiting()
   const status = (path: string) => fetch(url + path, { headers: headersOf(BOOTSTRAP_API_KEY) }).then(({ status }) => status)
   const postmaster = postmasterOf(postgres.folder) as number
@@ -118,7 +118,7 @@ test.each(['require', 'verify-full'])(
 
 test.each([
   ['to make tables', 'empty'],
-  ['to read them', undefined],
+  ['to read tables', undefined],
   ['to its schema', undefined],
 ] as const)('a role without the right %s stops the start, with advice', async (right, kind) => {
   const [url, role] = [new URL(await createDatabase(kind)), `lacking_${right.replaceAll(' ', '_')}`]

@@ -58,7 +58,7 @@ if (canHaveSmallDisk) {
     }
   })
 
-  test('while the disk is full, writes get 503 and are not done, and reads work; later writes work, and no acknowledged write is lost', async () => {
+  test('while the disk is full, reads work and writes get 503 without effect; later writes work, and no acknowledged write is lost', async () => {
     const { server, ask, disk } = await start()
     const answered = new Map<number, string>()
     let created = 0

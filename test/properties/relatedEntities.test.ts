@@ -197,7 +197,7 @@ describe('D91: references of any entity', () => {
     ],
     ['/Hubs?Parent=x', 'Did you mean NodeId.Parent?'],
     ['/Trips?NodeIdea.Name=x', 'Hubs'],
-  ])('%s gets 400: %s', async (path, hint) => {
+  ])('%s gets 400 with a message that says why', async (path, hint) => {
     const { status, body } = await server.get(path)
     expect(status).toBe(400)
     if (hint !== 'Hubs') expect(body.Error.Message).toEndWith(hint)

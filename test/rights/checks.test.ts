@@ -214,7 +214,7 @@ describe('rights to change one of two properties that a rule compares', () => {
   ])('%j is accepted', accepts)
 })
 
-describe('rights by which a key could learn a copied name', () => {
+describe('rights that could reveal a copied name', () => {
   test.each([
     [
       ['read Absences', 'create Absences'],
@@ -264,7 +264,7 @@ describe('rights by which a key could learn a copied name', () => {
     expect(parse('update Items?Title[begins]=A&fields=BoxId')).toThrow('leave BoxId out of fields, or filter by Name or BoxId.')
   })
 
-  describe('are also checked if other collections copy a property that is computed from the name', () => {
+  describe('in a computed property that other collections copy', () => {
     const box = defineEntity('Box', { id: identity(), label: text() })
     const item = defineEntity('Item', {
       ...{ id: identity(), name: text(), boxId: reference('Box'), box: copied('boxId', 'label') },

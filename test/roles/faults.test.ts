@@ -59,7 +59,7 @@ describe('a roles file that is accepted', () => {
   ])('such as: %s', (_name, text) => expect(faultsOf(text)).toEqual([]))
 })
 
-describe('the faults of a roles file name their lines, what is allowed, and what was probably meant', () => {
+describe('the faults of a roles file name their lines and what is allowed', () => {
   test.each<[text: string, line: number, message: string]>([
     // Lines
     ['rol hr\n', 1, '"rol" begins no statement: a line begins with me, view, role or key, or is indented. Did you mean role?'],
