@@ -60,7 +60,7 @@ describe('clientOf', () => {
     )
   })
 
-  test('D35: the next IPv4 address and the next IPv6 /64 are other clients', () => {
+  test('D35: neighboring IPv4 addresses, and neighboring IPv6 /64 networks, are different clients', () => {
     const addresses = ['0.0.0.0', '0.0.0.1', '1.0.0.0', '127.0.0.1', '128.0.0.0', '255.255.255.255', '192.0.2.1']
     const networks = ['2001:db8::1', '2001:db8:0:1::1', '2001:db8:1::1', '2001:db9::1', '2001:db8:0:8000::1', '2002:db8::1']
     const texts = [...addresses, ...networks]
@@ -68,7 +68,7 @@ describe('clientOf', () => {
     expect(new Set(texts.map((text) => clientOf(text).text)).size).toBe(texts.length)
   })
 
-  test('an IPv4 address and an IPv6 network never have the same id as clients, and `low`, half of the id, is never 0', () => {
+  test('an IPv4 address and an IPv6 network are never the same client, and `low`, a half of a client’s id, is never 0', () => {
     fc.assert(
       fc.property(ipv4, ipv6, spelling, (four, six, how) => {
         const [a, b] = [clientOf(four.join('.')), clientOf(written(six, how))]

@@ -64,7 +64,7 @@ test('a client to which another process has just assigned the last slot is found
   expect(second.enter(2)).toBeNull()
 })
 
-test('a large table is half full before it refuses a new client, and a refused client costs no more than the longest probe', () => {
+test('a large table refuses no new client before it is half full, and a refusal takes no longer than the longest probe', () => {
   const { enter, table } = directoryOf(8_192, { depth: 1, reach: 64 })
   expect(range(4_096).map(enter)).not.toContain(null)
   for (const client of range(30_000)) enter(client)

@@ -105,7 +105,7 @@ describe('keys with their own limits', () => {
   })
 
   test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
-    'may have the name %s, with a table of their own and without one',
+    'may have the name %s, whether they have a table of their own or not',
     (name) => {
       const key = makeKey({ name, limits: '20/1h' })
       expect(limiterOf(key).charge(key)).toEqual([true, 20, '19'])

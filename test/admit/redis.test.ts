@@ -41,7 +41,7 @@ function ruleTests() {
     await server.stop()
   })
 
-  test('40,000 decisions of random clients, rules and pauses equal those of a plain model', async () => {
+  test('Redis decides 40,000 requests of random clients, rules and pauses like a plain model', async () => {
     const random = new Random(36)
     const periods = ['5m', '15m', '1h', '12h', '2d']
     let refusals = 0
@@ -174,7 +174,7 @@ function outageTests() {
     await until(() => answered === 10_500)
   })
 
-  test('without a server every decision is null, and the outage is reported once', async () => {
+  test('without a server each decision is null (undecided), and the outage is reported once', async () => {
     open(`redis://127.0.0.1:${freePort()}`)
     expect(new Set(await burst(1_000))).toEqual(new Set([null]))
     await until(() => away.length > 0)
@@ -192,7 +192,7 @@ function outageTests() {
     expect([away, back]).toEqual([['Connection closed'], 0])
   })
 
-  test('a frozen server gives null within the deadline, then at once, and is used again when it continues', async () => {
+  test('a decision of a frozen server is null after the deadline, later ones are null at once, until the server continues', async () => {
     own = await startRedis()
     open(own.url)
     await connected()

@@ -22,7 +22,7 @@ function decide(windows: SlidingWindows, client: number): Decision {
 }
 
 describe('sliding windows in one process', () => {
-  test('D36: decide on random rules and schedules as the reference oracle does', () => {
+  test('D36: decide like a simple reference implementation, for random rules and schedules', () => {
     const { decisions, refused } = proveWindow(DECISIONS, firstSeed)
     expect(decisions).toBeGreaterThanOrEqual(DECISIONS)
     expect(refused).toBeGreaterThan(DECISIONS / 6)

@@ -133,7 +133,7 @@ describe('5 Keys of the database', () => {
     expect(anonymous.headers.get('x-ratelimit-remaining')).toBe('9')
   })
 
-  test('D34: a key that is created while requests with it are refused is accepted at once', async () => {
+  test('D34: a key is accepted as soon as it is created, even while earlier requests with it are refused', async () => {
     const [key, store] = [makeKey(), new KeyStore(server.sql)]
     expect(await statusOf(key)).toBe(401)
     await store.create(key.record)

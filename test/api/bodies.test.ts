@@ -39,7 +39,7 @@ describe('4.1 Property names in bodies', () => {
     },
   )
 
-  test('D9: a single fault has its code and target at the top, and in Details', async () => {
+  test('D9: a single fault gives the error its code and target, and is also in Details', async () => {
     const answer = await server.post('/Companies', { Name: 5 })
     expect(outcomeOf(answer)).toBe('400 InvalidValue Name')
     const { Details, Message } = answer.body.Error

@@ -71,7 +71,7 @@ test('a client that reconnects to a stream of changes with its last token gets t
   expect(lines.map(({ id }) => id)).toEqual(ids)
 })
 
-test('a stream of changes ends with the line Unauthorized if its key is revoked, and with Forbidden if the key loses its right', async () => {
+test('a stream of changes ends with Unauthorized if its key is revoked, and with Forbidden if the key loses its right', async () => {
   const [one, other] = [await follow('?after=now', reader.headers), await follow('?after=now', crowd.headers)]
   await until(() => one.lines.length === 1 && other.lines.length === 1)
   await server.replaceKeys(keys.filter(({ id }) => id !== reader.record.id))

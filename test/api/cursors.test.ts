@@ -97,13 +97,13 @@ describe('D32: a page with a cursor', () => {
     expect(idsOf(await followAfter(1, 'next', 'update company set name = null where id = 18'))).toEqual(ids(17, 13))
   })
 
-  test('has a next link while rows follow, even if its number is that of the last page', async () => {
+  test('has a next link while rows follow, even if its page number is that of the last page', async () => {
     const fifth = await followAfter(4, 'next', drop('> 10'), add(...Array(6).fill('A')))
     expect(seen(fifth)).toEqual([[3, 2, 1, 29, 28], { first: '1', previous: '3', next: '4', last: '4' }, '16'])
     expect(seen(await follow(fifth, 'next'))).toEqual([ids(27, 24), { first: '1', previous: '3' }, '16'])
   })
 
-  test('has a previous link while rows precede it, even if its number is 1', async () => {
+  test('has a previous link while rows precede it, even if its page number is 1', async () => {
     const first = await followAfter(2, 'previous', add('Company WA', 'Y', 'Z'))
     expect(seen(first)).toEqual([ids(23, 19), { first: '1', previous: '1', next: '2', last: '6' }, '26'])
     expect(seen(await follow(first, 'previous'))).toEqual([[26, 25, 24], { next: '2', last: '6' }, '26'])

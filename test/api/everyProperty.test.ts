@@ -38,7 +38,7 @@ describe.each(['Companies', 'Employees', 'Absences'])('every property of %s', (p
     expect(propertiesOf(full[plural]).filter(([, value]) => value === null)).toEqual([])
   })
 
-  test('Filtering 1, Sorting 1, D21, D27: can be used in filters and sorts, the parts of an object with a dot', async () => {
+  test('Filtering 1, Sorting 1, D21, D27: can be used in filters and sorts, where a part of an object is named with a dot', async () => {
     const own = full[plural].id
     const empty = (await server.get(`/${plural}/${own - 1}`)).body
     for (const [name, value] of propertiesOf(full[plural])) {

@@ -175,7 +175,7 @@ describe('D31: heads of lists', () => {
     expect([second.status, second.body.length, second.body[0].id]).toEqual([200, 5, 6])
   })
 
-  test('links in Location that exceed 4 KiB by themselves keep their cursors, and the header Link is left out', async () => {
+  test('if the links in Location exceed 4 KiB, they keep their cursors, and the header Link is left out', async () => {
     const { headers } = await server.get(`/Companies?PageSize=5&page=3&Name=!=${'x'.repeat(1_000)}`)
     for (const { address, relation } of linksIn(headers.get('location') ?? ''))
       expect([relation, address.includes('&cursor=')]).toEqual([relation, relation === 'previous' || relation === 'next'])

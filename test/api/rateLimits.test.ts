@@ -60,7 +60,7 @@ const left = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'
 const leftOf = async (headers: Headers) => left(await ask('GET', '/', headers))
 
 describe('7 Errors, rule 1: a request beyond the limit', () => {
-  test('D37: is 429 with the body of the spec, and names the limit that was hit and the seconds', async () => {
+  test('D37: is 429 with the body of the spec, and names the limit that was hit and the seconds to wait', async () => {
     for (const [who, headers] of await newClients()) {
       const period = who === 'a key' ? '1h' : '2h'
       const periodMs = who === 'a key' ? 3_600_000 : 7_200_000

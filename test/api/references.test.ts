@@ -116,7 +116,7 @@ describe('2 Names of referenced rows', () => {
     expect((await server.remove(path)).status).toBe(204)
   })
 
-  test('a nameless employee appears as null in references, later by the name', async () => {
+  test('the copied name of an employee without a name is null, until the employee gets a name', async () => {
     const { id, displayName } = await employee({})
     const report = await employee({ ManagerId: id })
     const absence = await createRow(server, '/Absences', { EmployeeId: id })

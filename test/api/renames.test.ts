@@ -23,7 +23,7 @@ async function namesOf(company: number) {
 }
 
 describe('a rename changes all copies, however many', () => {
-  test('once under an Idempotency-Key: meanwhile a request with the same key is 409 InProgress, and afterwards gets the same answer', async () => {
+  test('under an Idempotency-Key: a repetition is 409 InProgress meanwhile, and later gets the same answer', async () => {
     const company = await companyOf(COPIES_MAX + 1)
     const headers = { 'Idempotency-Key': 'rename-of-many' }
     const rename = (name = 'after') => server.send('PATCH', `/Companies/${company}`, { Name: name }, headers)

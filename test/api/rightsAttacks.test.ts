@@ -109,7 +109,7 @@ describe('a request for a hidden row is answered like a request for a row that d
     }
   })
 
-  test('on the page that a browser shows, too', () =>
+  test('also on the HTML page that a browser gets', () =>
     expectSame((id) => send('narrow', `GET /Absences/${id}`, undefined, { accept: 'text/html' }), 404))
 })
 
@@ -235,7 +235,7 @@ describe('an attack that once succeeded', () => {
   })
 
   test.each([['create Absences?fields=EmployeeId'], ['update Absences?fields=EmployeeId']])(
-    'a right to read is refused if its filter would tell the name of each employee to whom the key may refer: %s',
+    'a right to read is refused if its filter would reveal the names of employees to whom the key may refer: %s',
     (right) => {
       expect(() => parseRights(['read Absences?Employee[begins]=A&fields=Id', right], entities)).toThrow(RightError)
     },

@@ -156,7 +156,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     expect(await members('whole', 'EmployeeId.Company')).toEqual(['employeeId.company', 'employeeId.companyId', 'count'])
   })
 
-  test('The ETags of lists, rows and summaries differ for keys that see different related rows, and are 304 only for their own key', async () => {
+  test('ETags of lists, rows and summaries differ for keys that see different related rows, and are 304 only for their own key', async () => {
     for (const line of [
       'GET /Absences?fields=Id,EmployeeId.Department&sort=Id',
       'GET /Absences/3?fields=Id,EmployeeId.Department',
@@ -236,7 +236,7 @@ describe('rights whose filters have a path', () => {
     expect((await send('above', 'GET /Employees?sort=Id')).body.map(({ id }: { id: number }) => id)).toEqual([2, 3, 4, 5])
   })
 
-  test('GET /Rights has them as text and as data', async () => {
+  test('are shown by GET /Rights as text and as data', async () => {
     const [read, update] = (await send('manager', 'GET /Rights')).body
     expect(read).toMatchObject({
       text: 'read Absences?EmployeeId.ManagerId=1&fields=Id,Status,EmployeeId',
@@ -340,7 +340,7 @@ describe('rights whose filters have a path', () => {
     expect(outcomeOf(several)).toBe('409 ReferenceNotFound [1].EmployeeId')
   })
 
-  test('a replay shows the row if the key may read it now and the row has not changed since, and otherwise only its id', async () => {
+  test('a replay shows the row if the key may read it now and it has not changed since, and otherwise only the id', async () => {
     const once = { 'idempotency-key': 'once' }
     const create = () => send('partner', 'POST /Absences', { EmployeeId: 3, Reason: 'x' }, once)
     const { body } = await create()

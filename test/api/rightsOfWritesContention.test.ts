@@ -117,7 +117,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   })
 })
 
-test('a key that may not read rows gets the same error for a row that moves out of reach meanwhile as for a missing row', async () => {
+test('without a right to read, a row that moves out of reach meanwhile gives the same error as a missing row', async () => {
   const { id } = await createRow(server, '/Employees', { CompanyId: 1 })
   const left = await beside({ commits: true }, moveTo(id, 2), () => send(blind, 'PATCH', `/Employees/${id}`, { JobTitle: 'x' }))
   const missing = await send(blind, 'PATCH', '/Employees/999', { JobTitle: 'x' })
@@ -272,7 +272,7 @@ test('concurrent creates are each done once, even if a trigger of the operator c
 })
 
 test.each(['PATCH', 'PUT'])(
-  'a %s that refers to a row which the key may not read is 409, and does not wait for the lock of that row',
+  'a %s with a reference to a row that the key may not read is 409, without a wait for the lock of that row',
   async (method) => {
     const [{ id: own }, { id: hidden }] = (await createRows(server, '/Employees', [{ CompanyId: 1 }, { CompanyId: 2 }])) as [
       { id: number },

@@ -324,7 +324,7 @@ describe('If-Match and If-None-Match', () => {
     expect((await send('ann', 'PATCH /Absences/2', body, { 'if-match': tag })).status).toBe(200)
   })
 
-  test('an update of a row that the key cannot read gets 403, not 404, if one of its rights covers the row but not the properties', async () => {
+  test('an update of a row that the key cannot read is 403, not 404, if a right covers the row but not the properties', async () => {
     const key = keyWith(
       'read Absences?Type=x',
       'update Absences?Status=Requested&fields=Reason',

@@ -317,7 +317,7 @@ test('a server without copies in memory creates and repeats several rows as othe
   expect((await plain.get('/Employees')).headers.get('x-total-count')).toBe('2')
 })
 
-test('a process handles at most 4 bodies of several rows of one key at a time (503), while other keys and single rows are written', async () => {
+test('a process handles at most 4 bodies of several rows per key at a time (503), but others and single rows meanwhile', async () => {
   const lock = await second.sql.reserve()
   await lock`begin`
   await lock`lock table company in share mode`

@@ -69,7 +69,7 @@ describe('the refusal to delete a referenced row', () => {
     expect(await messageOf(path, key)).toBe(message)
   })
 
-  test('is the same for a key that may not read a table, whether rows of that table refer to the row or not', async () => {
+  test('does not tell a key whether rows of a table that it may not read refer to the row', async () => {
     await server.sql`delete from absence`
     expect(await messageOf('/Employees/1', 'absences')).toBe(PLAIN)
   })

@@ -81,7 +81,7 @@ test('a key has at most two streams of summaries at a time, and streams of lists
   expect((await sip(one, '/Absences')).status).toBe(200)
 })
 
-test('a stream of a summary is 503 while other streams of summaries take all memory for groups, until one of them has ended', async () => {
+test('a stream of a summary is 503 while other streams of summaries use all memory for groups', async () => {
   const held = await sip(one, LARGE)
   expect([
     held.status,

@@ -70,7 +70,7 @@ describe('D41: the tag of a row', () => {
     expect([own.body.manager, own.body, tagOf(own)]).toEqual(['Augusta', read.body, tagOf(read)])
   })
 
-  test('differs from that of another entity with the same values', async () => {
+  test('differs from the tag of a row of another entity with the same values', async () => {
     const [first] = await createRows(server, '/Absences', [{}])
     const { tag } = await newCompany()
     const version = tag.slice(tag.indexOf('-'))

@@ -140,7 +140,7 @@ line 2: period.days "2.50000000" -> "3.00000000"
     expect(found).toEqual({ rows: 5_010, numbers: 5_010 })
   })
 
-  test('a dry run counts all differences by property, also those that it does not show; without differences it prints no count', async () => {
+  test('a dry run counts all differences by property, also those that it does not show, or prints no count if there are none', async () => {
     await server.sql`insert into employee (employee_number, last_name, department)
       select 'N' || n, 'Name ' || n, 'Sales' from generate_series(1, 1200) n`
     const lines = Array.from({ length: 1_200 }, (_, index) => `N${index + 1},New ${index + 1},${index < 7 ? 'IT' : 'Sales'}`)

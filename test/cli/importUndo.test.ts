@@ -71,7 +71,7 @@ describe('roster import --undo', () => {
     expect(await tables()).toEqual(start)
   })
 
-  test('leaves and lists values that others have changed since, and rows that they have deleted or refer to', async () => {
+  test('leaves and lists values that others have changed since, and rows that others have deleted or refer to', async () => {
     await server.post('/Employees', [
       { employeeNumber: 'E1', lastName: 'A', department: 'Sales' },
       { employeeNumber: 'E2', lastName: 'B' },
@@ -231,7 +231,7 @@ describe('roster import --undo', () => {
     expect(nowhere.stderr).toContain('name the import by its id: --undo 2')
   })
 
-  test('without a file lists the imports that can be undone, without a key, with ids that can be given in place of a file', async () => {
+  test('without a file and without a key lists the imports that can be undone, with ids to give instead of a file', async () => {
     expect((await rosterHere(['import', '--undo'], { XDG_DATA_HOME: dataHome })).code).toBe(0)
     expect((await roster(['import', '--undo'], { url: null })).stdout).toBe(
       'There is no import of the last 30 days that can be undone.\n',

@@ -98,7 +98,7 @@ describe('keys change', () => {
     expect(await stored()).toEqual([row, row])
   })
 
-  test('changes a key to rights of a list, to the limits of the server, and to no expiry', async () => {
+  test('changes a key to rights in the form of --rights, to the limits of the server, and to no end time', async () => {
     await create('payroll', '--right', PAYROLL, '--limits', '9/1m', '--expires', '1d')
     const { stdout, stderr } = await keys(
       'change',

@@ -55,7 +55,7 @@ test('sync fails with an explanation if the server keeps no changes', async () =
   await expect(Array.fromAsync(steps)).rejects.toThrow('its setting CHANGES_DAYS is 0')
 })
 
-test('sync fails with an explanation if the right to read the rows has filters, and copies the rows if it only has fields', async () => {
+test('sync refuses a right to read that has filters, with an explanation, but not a right that only has fields', async () => {
   const other = createRoster({ url: server.url, key: approved.text })
   await expect(Array.fromAsync(other.absences.sync())).rejects.toThrow('may not read changes of Absences')
   const steps = await Array.fromAsync(other.companies.sync())

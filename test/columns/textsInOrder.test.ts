@@ -137,7 +137,7 @@ test('lists by any texts have the same totals and pages from columns as from Pos
   expect(await differences(rounds(250, 3_000))).toEqual([])
 })
 
-test('lists by a text are left to PostgreSQL while a text has no rank, and are correct from columns when it has one', async () => {
+test('lists by a text are left to PostgreSQL while a text has no rank, and are correct from columns afterwards', async () => {
   const type = absence.properties.indexOf(propertyOf('type'))
   for (const text of ['name 77 and a half', 'Name 77 and a half', 'ñame']) {
     const [before] = rows.splice(7, 1) as [Row]

@@ -133,7 +133,7 @@ if (hasConsumers())
 
         // A change has the row of its own entity, or null if the row is gone.
         test.each(USES)(
-          'the generated client that %s uses sends two filters on a property and fields, and reads a created id and changes with rows',
+          'the generated client that %s uses sends filters and fields, and reads a created id and changes with their rows',
           async (use) => {
             const used = await run(use.endsWith('.py') ? python('python') : process.execPath, use)
             expect([used.complaints, used.output.split('\n')]).toEqual([

@@ -176,7 +176,7 @@ describe('costly lists', () => {
     return spyOn(performance, 'now').mockImplementation(() => now() + ms)
   }
 
-  test('one costly list of each key and two of all keys run at a time, while other lists of these keys are answered', () =>
+  test('one costly list per key and two in total run at a time, while other lists of these keys are answered', () =>
     held(async (open) => {
       const [a, b, c] = [callerOf('a'), callerOf('b'), callerOf('c')]
       const own = ['a1', 'a2', 'a3'].map((name) => reads.read(locked(name), a, COSTLY))
@@ -242,7 +242,7 @@ describe('costly lists', () => {
       expect((await second).message).toContain('one at a time for each key')
     }))
 
-  test('a list counts as costly for a minute after a list with the same text, or of the same parent row, took long', async () => {
+  test('a list counts as costly for a minute after a slow list with the same text, or of the same parent row', async () => {
     const [a, sleep] = [callerOf('a'), "case when $1 = 'long' then pg_sleep(0.7)::text end"]
     const of = (text: string, value: string): BatchableStatement => ({ text: `select $1, ${text}`, values: [value] })
     const besideCostly = async (

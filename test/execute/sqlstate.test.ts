@@ -58,7 +58,7 @@ describe('verdicts on error codes that a test cannot cause', () => {
   })
 })
 
-test('a ConstraintViolation has the name of the constraint, and says if it is a foreign key, both for referring and for referred rows', async () => {
+test('a ConstraintViolation has the name of the constraint, and says whether it is a foreign key', async () => {
   const violation = async (text: string) => {
     const { constraint, isForeignKey } = new ConstraintViolation(await fault(sql.unsafe(text)))
     return [constraint, isForeignKey]

@@ -93,7 +93,7 @@ test('a delivery with an endless answer succeeds by its status, and closes the c
   endless.server.close()
 })
 
-test('a delivery to a receiver that is unreachable, or not an HTTP server, fails with a status that does not show the URL', async () => {
+test('a delivery to an unreachable receiver, or to one that is no HTTP server, fails with a status without the URL', async () => {
   const broken = await listen((socket) => socket.end('nothing\r\n\r\n'))
   const { status } = await post(`${broken.url}?token=secret`)
   expect(status).toMatch(/^failed/)

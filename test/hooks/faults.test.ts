@@ -56,7 +56,7 @@ function differences({ deliveries }: Receiver, taken: ReadonlyMap<object, number
   return found
 }
 
-test('a hook delivers each change, and changes of a row in order, whatever receivers, connections and senders do', async () => {
+test('a hook delivers each change, and changes of a row in order, even if receivers, connections and senders fail', async () => {
   const random = new Random(SEED)
   const store = new HookStore(server.sql, entities)
   const from = (await server.get('/Changes?after=now')).body.next

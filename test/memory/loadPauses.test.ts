@@ -16,7 +16,7 @@ function pausesOf(loadMs: number, livedMs: number, losses: number) {
   return { found, share: loadMs / (loadMs + livedMs + (found.at(-1) as number)) }
 }
 
-test('a copy that lives ten times as long as its load took is loaded again without a pause, however often it is lost', () => {
+test('a copy that lived ten times as long as its load took is loaded again without a pause, each time', () => {
   expect(pausesOf(400, 4_000, 4).found).toEqual([0, 0, 0, 0])
 })
 
@@ -30,7 +30,7 @@ test.each([
   expect(share).toBeLessThan(0.1)
 })
 
-test('pauses between loads become short again after a copy has lived long, but keep growing after a load that writes have made useless', () => {
+test('pauses between loads become short again after a long-lived copy, but grow after a load that writes made useless', () => {
   const pauses = new LoadPauses()
   pauses.noteLoad(100, 0)
   expect([pauses.afterLoss(1), pauses.afterOvertaken(100)]).toEqual([400, 800])

@@ -356,7 +356,7 @@ describe('A copy that a joint question cannot refresh', () => {
     expect([employees.columns.rows, lost]).toEqual([PAIRS + JOINT_CHANGES_MAX + 1, []])
   })
 
-  test('falls behind without the other copies, and then lists of several tables do not wait for it', async () => {
+  test('because it has fallen far behind leaves the other copies usable, and lists of several tables do not wait for it', async () => {
     await queue.refresh(both)
     for (let left = 0; left <= CHANGES_MAX; left += 1_000)
       await sql`insert into employee (first_name) select 'many' from generate_series(1, 1000)`

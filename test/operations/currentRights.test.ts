@@ -124,7 +124,7 @@ describe('questions about rows', () => {
     expect(await textOf(rightsBy(ask))).toBe(await textOf(rightsBy(ask, false)))
   })
 
-  test('whether rows exist share one statement if they are asked together', async () => {
+  test('that ask at the same time whether rows exist share one statement', async () => {
     const sent: BatchableStatement[] = []
     const questions = new DatabaseQuestions(async (statement) => {
       sent.push(statement)
@@ -197,7 +197,7 @@ describe('rights that memory decides', () => {
     expect(moment.followFrom(moment.copies)).toBe(false)
   })
 
-  test('are as of one moment of the tables that they depend on, even if the table that is read is as of another', async () => {
+  test('are as of one moment of the tables on which they depend, even if the table that is read is not', async () => {
     const versionOf = memory.versionOf.bind(memory)
     const apart = spyOn(memory, 'versionOf').mockImplementation((copies, part) =>
       copies.some(({ entity }) => entity === absence) ? null : versionOf(copies, part),

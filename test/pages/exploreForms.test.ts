@@ -69,7 +69,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('a reader finds the row of a reference by a part of its name, by keyboard, also if the key may read only a view of it', async () => {
+  test('a reader finds a referenced row by a part of its name, by keyboard, even if the key may read only a view', async () => {
     const forms = await open(planner, '#/Absences?form=new')
     const field = forms.panel.getByRole('combobox', { name: 'Employee' })
     await field.pressSequentially('grace')
@@ -89,7 +89,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(forms.complaints).toEqual([])
   })
 
-  test('a reader finds the row of a reference by each part of its name if the key reads no property with the whole name', async () => {
+  test('a reader finds a referenced row by each part of its name if the key reads no property with the whole name', async () => {
     const forms = await open(recorder, '#/Absences')
     const field = forms.panel.getByRole('combobox', { name: 'Employee' })
     const options = forms.panel.getByRole('listbox').getByRole('option')
@@ -186,7 +186,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect((await lastAbsence()).period.days).toBe(days)
   })
 
-  test('a decimal is sent with all its digits; for one that can be read in two ways the form asks which is meant', async () => {
+  test('a decimal is sent with all its digits, and the form asks about a number that can be read in two ways', async () => {
     const forms = await open(employee, '#/Absences?form=new', { locale: 'de-DE' })
     await forms.field('Period days').fill('1.234')
     await forms.press('Create')

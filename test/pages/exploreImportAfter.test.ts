@@ -72,7 +72,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     ])
   })
 
-  test('deletes rows that each have another version', async () => {
+  test('deletes rows whose versions differ', async () => {
     const forms = await imported('EACH', 8)
     const { body } = await server.get('/Employees?EmployeeNumber[begins]=EACH-')
     for (const { id, firstName } of body) await server.patch(`/Employees/${id}`, { FirstName: firstName })

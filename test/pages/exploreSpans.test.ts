@@ -70,7 +70,7 @@ test.each<[string, Span, string[], Days | null]>([
   ['a day that the month does not have', ofDates, ['FirstDay <= 2026-02-30', 'LastDay >= 2026-02-01'], null],
   ['only a limit of the start', ofInstants, ['Start < 2026-12-01T00:00:00Z'], null],
   ['two limits of the start', ofInstants, ['Start >= 2026-12-01T00:00:00Z', 'Start < 2027-01-01T00:00:00Z'], null],
-])('Conditions with %s are read as a span of days, or as no span, as expected', (_, span, conditions, days) => {
+])('Conditions with %s are read as the expected span of days, or as no span', (_, span, conditions, days) => {
   const found = spanIn(span, conditions.map(conditionOf), 'UTC')
   expect(found && [found.days, found.hours]).toEqual(days && [days, null])
 })

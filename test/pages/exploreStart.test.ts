@@ -229,7 +229,7 @@ describeInBrowser('The start page of /explore', () => {
     expect(await statusOf(1)).toBe('Approved')
   })
 
-  test('says that the rights have changed if a person loses a role while the page is open, and removes what she may not do', async () => {
+  test('says that the rights have changed if a person loses a role meanwhile, and removes what she may no longer do', async () => {
     const { page } = await open('mia')
     await itemsOf(page, 'to decide')
     await server.sql`update employee set manager_id = null, manager_key = null`

@@ -273,7 +273,7 @@ describeInBrowser('the import of /explore', () => {
     await forms.page.getByText('undone: 2 created, 0 changed').waitFor()
   })
 
-  test('absences are matched to people by number and include their last day; a longer file creates only the new ones', async () => {
+  test('absences are imported for people by number, to the end of the last day; a longer file adds only the new absences', async () => {
     await createRows(server, '/Employees', [{ EmployeeNumber: '00421', FirstName: 'Ada' }])
     const forms = await open('#/Absences?form=import')
     const lines = ['Personalnummer;Start;End', '00421;01.12.2026;03.12.2026', '00421;01.12.2026 09:00;04.12.2026 12:00']
@@ -306,7 +306,7 @@ describeInBrowser('the import of /explore', () => {
     expect(await forms.violations()).toEqual([])
   })
 
-  test('an import is offered only to a key that may create rows, and only for the properties that its right lets it set', async () => {
+  test('an import is offered only to a key that may create rows, for the properties that its right lets it set', async () => {
     const reading = await open('#/Employees', reader)
     await reading.button('Copy as curl').waitFor()
     expect(await reading.button('Import').count()).toBe(0)

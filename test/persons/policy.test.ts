@@ -142,7 +142,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect((await ask('Max', 'DELETE /Absences/4')).status).toBe(403)
   })
 
-  test('nobody decides about their own leave: neither a person who is her own manager, nor HR, which decides for those without a manager', async () => {
+  test('nobody decides about their own leave: neither a person who is her own manager, nor a person in HR', async () => {
     await setManager(sql, 2, 2)
     expect((await ask('Mia', 'GET /Absences/3')).status).toBe(200)
     expect((await ask('Mia', 'PATCH /Absences/3', { Status: 'Approved' })).status).toBe(403)

@@ -61,7 +61,7 @@ test.each([
   expect(nodes.some(({ Filter = '' }) => /hashed SubPlan|EXISTS/.test(Filter))).toBe(true)
 })
 
-test('PostgreSQL is asked whether few ids match only once for unions that differ in values, and never if it does not matter', async () => {
+test('unions that differ only in values share one statement that asks whether few ids match, sent only if that matters', async () => {
   const asked: Statement[] = []
   const database = {
     read: (statement: Statement) => {
@@ -83,7 +83,7 @@ test('PostgreSQL is asked whether few ids match only once for unions that differ
   expect(asked.length).toBe(4)
 })
 
-test('a union is tested for a row with a known id without reading all employees', async () => {
+test('a union is evaluated for one row by its id without reading all employees', async () => {
   const union = unionOf(['EmployeeId=7', 'EmployeeId.Started=>2010-01-01T00:00:00Z'])
   const nodes = await nodesOf(compileGet(absence, '5', [union]))
   expect(nodes.filter(readsAll('employee'))).toEqual([])

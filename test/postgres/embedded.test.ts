@@ -133,7 +133,7 @@ for (const asRoot of ways) {
 }
 
 if (ways[0])
-  test('as root, the cluster of a data folder that no other user can enter is created in a folder of its own in /var/lib/roster', async () => {
+  test('as root, if no other user can enter the data folder, the cluster is created in a folder of /var/lib/roster', async () => {
     chmodSync(dataDir, 0o700)
     const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
     try {

@@ -180,7 +180,7 @@ if (process.platform === 'linux')
     })
 
 if (isRoot)
-  test('a start as root runs PostgreSQL as the user nobody if that user can enter the folder, else in a namespace; files change owner', async () => {
+  test('a start as root runs PostgreSQL as the user nobody if that user can enter the folder, and else in a namespace', async () => {
     const cluster = join(dataDir, 'postgres')
     const users = () => [...new Set(['', 'base', 'PG_VERSION'].map((name) => statSync(join(cluster, name)).uid))]
     for (const [mode, user] of [

@@ -112,7 +112,7 @@ describe('migrations for existing tables', () => {
     expect(() => requireOwnNames(tables)).toThrow('the index employee_job_title_sorted')
   })
 
-  test('a generated migration creates a table that copies a text which is computed from a new copy', async () => {
+  test('a generated migration creates a table with a copy of a text that is computed from another new copy', async () => {
     const hall = defineEntity('Hall', { id: identity(), name: text() })
     const visit = (fields: Fields) =>
       defineEntity('Visit', { id: identity(), hallId: reference('Hall'), note: text(), ...fields })

@@ -24,7 +24,7 @@ const statuses = (key: string, path = '/Companies', init: RequestInit = {}) => s
 const isEverywhere = async (key: string, status: number, base = served.url) =>
   Bun.deepEquals(await statusesOf(`${base}/Companies`, key), [status])
 
-test('D34: every worker admits the first requests with a new key, even if they are more than an address may send without a key', async () => {
+test('D34: every worker admits the first requests with a new key, even more than an address may send without a key', async () => {
   const { url: own, ...narrow } = await startProcess({ ...SETTINGS, DATABASE_URL, RATE_LIMITS_ANONYMOUS: '10/5s' })
   for (const name of ['early', 'later'])
     expect(await statusesOf(`${own}/Companies`, await createKey(name, '*:read'))).toEqual([200])

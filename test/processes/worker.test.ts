@@ -5,7 +5,7 @@ import { quietLog } from '../support/quietLog.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 import { startServer } from '../support/start.ts'
 
-test('a worker logs once if more keys are in use than RATE_LIMIT_CLIENTS, and stores for each key that it was used', async () => {
+test('a worker logs once that more keys are in use than RATE_LIMIT_CLIENTS, and stores the last use of each key', async () => {
   const keys = [makeKey(), makeKey(), makeKey()]
   const warnings: string[] = []
   const log = quietLog({ warn: (message) => void warnings.push(message) })

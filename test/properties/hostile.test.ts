@@ -20,7 +20,7 @@ const ANSWERS = [
 
 const place = usePlace()
 
-test(`${REQUESTS} hostile requests, and bytes that are no HTTP, are answered as the OpenAPI document says, and the server keeps nothing of them. D38, D40`, async () => {
+test(`D38, D40: ${REQUESTS} hostile requests, and bytes that are no HTTP, are answered as the OpenAPI document says, and leak no memory`, async () => {
   const { server, url } = await startProcess(place.settings)
   const sql = connect(place.DATABASE_URL)
   await fillForHostile(sql)

@@ -30,7 +30,7 @@ describe('rights in the form of --rights', () => {
     expect(list('Companies:read').accessTo(absences).read).toBeNull()
   })
 
-  test('are named in the same form by the message that refuses a request, as in Companies:write', () => {
+  test('are named in this form, such as Companies:write, by the message that refuses a request', () => {
     expect(list('').refusal(companies, 'update')).toBe('The key does not have the right Companies:write.')
     expect(list('').refusal(companies, 'read')).toBe('The key does not have the right Companies:read.')
   })
@@ -106,7 +106,7 @@ describe('the right to create', () => {
     expect(names(create?.settable)).toEqual(['Reason', 'Period.Days'])
   })
 
-  test('without fields= lets a body name the properties that clients write and those that the key reads', () => {
+  test('without fields= lets a body name all properties that clients write, and those that the key reads', () => {
     const namesOf = (...rights: string[]) =>
       read(...rights)
         .accessTo(absences)

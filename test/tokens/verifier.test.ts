@@ -133,7 +133,7 @@ describe('D97: a token', () => {
     expect(outcomeOf(await verifier.verify(issuer.token()))).toBe('ann')
   })
 
-  test('without a kid is accepted if its issuer has one key, and refused if it has several, which would all have to be tried', async () => {
+  test('without a kid is accepted if its issuer has one key, and refused if its issuer has several', async () => {
     const issuer = startPlainIssuer()
     const one = startVerifier(issuer).verifier
     expect(outcomeOf(await one.verify(issuer.token({}, { kid: undefined })))).toBe('ann')
