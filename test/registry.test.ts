@@ -29,7 +29,7 @@ test('an entity needs only its file; entities are in the order of their names', 
   expect((await loadEntities(folder)).map(({ name }) => name)).toEqual(['Desk', 'Room'])
 })
 
-test('a file that declares nothing stops the start, and is named', async () => {
+test('a file that declares nothing stops the start, and the error names the file', async () => {
   declare('desk.ts', 'Desk')
   writeFileSync(join(folder, 'room.ts'), 'export const room = 1\n')
   await expect(loadEntities(folder)).rejects.toThrow('room.ts has no default export made by defineEntity')
@@ -61,7 +61,7 @@ export default defineEntity('Desk', { id: identity(), label: text() })\n`,
   )
 })
 
-test('a reference to a missing entity stops the start, and is named', async () => {
+test('a reference to a missing entity stops the start, and the error names the reference', async () => {
   writeFileSync(
     join(folder, 'desk.ts'),
     `import { defineEntity, identity, reference } from '${MODEL}'
@@ -109,7 +109,7 @@ test('entities whose schemas, types or operations would have one name stop the s
     await expect(declareBoth('', '', name)).rejects.toThrow('the API has a type')
 })
 
-test('an entity with a path of the server, or without a property to write, stops the start, and is named', async () => {
+test('an entity with a path of the server, or without a writable property, stops the start, and the error names it', async () => {
   await expect(declareBoth('a: text()', 'a: text()', 'Doc')).rejects.toThrow('Doc cannot have the path /Docs')
   await expect(declareBoth('a: text()', 'a: text()', 'Right')).rejects.toThrow('Right cannot have the path /Rights')
   await expect(declareBoth('a: text()', '')).rejects.toThrow('Desk needs a property that clients write')

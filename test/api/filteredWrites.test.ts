@@ -153,7 +153,7 @@ describe('a write by filters', () => {
     ['Id=1&dryRun=yes', '400 InvalidDryRun dryRun: dryRun is 1 or 0.'],
     ['Id=1&dryRun=1&dryrun=1', '400 InvalidDryRun dryRun: dryRun is given twice.'],
     ['Id=1&may=upd', '400 InvalidMay may: may is update'],
-  ])('with the query ?%s is %s', async (query, message) => {
+  ])('with ?%s is %s', async (query, message) => {
     expect(messageOf(await patch(query, { JobTitle: 'x' }))).toStartWith(message)
     expect(messageOf(await remove(query))).toStartWith(
       message.replace('PATCH', 'DELETE').replace('update Emp', 'delete Emp').replace('are changed', 'are deleted'),

@@ -43,7 +43,7 @@ describe('D115: requests that create and change the same rows', () => {
     }
   })
 
-  test('of which each has only some of the rows create each row once', async () => {
+  test('each with only some of the rows, create each row once', async () => {
     const sent = Array.from({ length: 16 }, (_, writer) => {
       const rows = NUMBERS.filter((_, at) => (at * 7 + writer) % 3 > 0).map((EmployeeNumber) => ({
         EmployeeNumber,

@@ -185,7 +185,7 @@ describe('an import of a file with faults', () => {
     expect(stderr).toContain(`or nothing to leave the column out: --column ${header.split(',')[1]}=\n`)
   })
 
-  test('reports a copied name that needs --lookup together with unknown columns', async () => {
+  test('reports a column of a copied name that needs --lookup, together with unknown columns', async () => {
     const { stderr } = await importOf('employees', fileOf('lastName,Company,Rolle\nA,B,C\n'))
     expect(stderr).toContain('Employees have no property "Rolle".')
     expect(stderr).toContain('Give --lookup Company=Name to find the rows by it')

@@ -89,7 +89,7 @@ describe('keys in an external database', () => {
       ),
       [['--nme', 'ci'], '(Did you mean --name?)'],
       [['--name', 'ci', '--rights', '*:read', 'more'], 'too many arguments'],
-    ])('fails with the options %j as wrong usage, with exit code 2', async (words, message) => {
+    ])('fails with exit code 2: %j', async (words, message) => {
       const wrong = { code: 2, stdout: '', stderr: expect.stringContaining(message) }
       expect(await keys('create', ...words)).toEqual(wrong)
       expect(await hashes()).toEqual([])

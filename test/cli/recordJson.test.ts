@@ -91,7 +91,7 @@ describe('records of a CSV', () => {
     // The server refuses the text.
     ['Desks;Area\n1.000;1', '{"desks":"1.000","area":1}'],
     ['Desks,Area\n1e3,1', '{"desks":"1e3","area":1}'],
-  ])('are converted to JSON: %j to %s', async (text, expected) => {
+  ])('become JSON: %j, %s', async (text, expected) => {
     expect((await rowOf(text)).json).toBe(expected)
   })
 

@@ -174,7 +174,7 @@ describe('filters that are refused', () => {
 })
 
 describe('JSON bodies', () => {
-  test('a body has dates to the second, in objects too', () => {
+  test('dates in a body are written to the second, also within objects', () => {
     const start = new Date('2026-03-02T09:00:00.999Z')
     expect(bodyText({ start, period: { days: 2.5, from: start }, reason: null, type: undefined })).toBe(
       '{"start":"2026-03-02T09:00:00Z","period":{"days":2.5,"from":"2026-03-02T09:00:00Z"},"reason":null}',

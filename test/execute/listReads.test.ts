@@ -284,7 +284,7 @@ describe('costly lists', () => {
   })
 })
 
-test('each backend that runs lists is reported once', async () => {
+test('the process id of each backend that runs lists is reported once', async () => {
   const backends: number[] = []
   const onBackend = (backend: number) => void backends.push(backend)
   const reads = new ListReads({ sharedPool, listPool, connections: 2, mayCancel: true, onBackend })
@@ -295,7 +295,7 @@ test('each backend that runs lists is reported once', async () => {
   expect(new Set(backends).size).toBe(backends.length)
 })
 
-test('a backend that is started for a list is reported while it runs the list', () =>
+test('the process id of a backend that is started for a list is reported while it runs the list', () =>
   held(async (open) => {
     const fresh = new Database({ url, poolSize: 1, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
     const backends: number[] = []

@@ -27,7 +27,7 @@ describe('a concurrency limit whose slots are all in use', () => {
   }
   const LOST = 'You have more streams under way than others, and another asked for one. Retry after the seconds in Retry-After.'
 
-  test('evicts an idle slot of the key with the most slots for a key that has fewer', () => {
+  test('evicts, for a key with fewer slots, an idle slot of the key with the most slots', () => {
     const { places, lost } = full(STREAMS, performance.now() - 1_000)
     places.take('c')
     expect(lost).toEqual([`b: ${LOST}`])
@@ -78,7 +78,7 @@ describe('a concurrency limit of bytes', () => {
     begin(places, 'a', 60)
   })
 
-  test('evicts an idle slot of the key that holds the most bytes for a key that holds fewer', () => {
+  test('evicts, for a key that holds fewer bytes, an idle slot of the key that holds the most', () => {
     const places = new ConcurrencyLimit({ ...SUMMARIES, bytesMax: 100 })
     const idleSinceMs = performance.now() - 1_000
     const [a, b] = [begin(places, 'a', 70, idleSinceMs), begin(places, 'b', 30, idleSinceMs)]

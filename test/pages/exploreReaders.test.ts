@@ -41,7 +41,7 @@ describeInBrowser('/explore after another reader:', () => {
     expect(await forms.page.getByText('Secret').count()).toBe(0)
   })
 
-  test('a decision for a value with the name of an object member, Constructor, has a button with a label', async () => {
+  test('a decision whose value is named Constructor, like a member of every object, has a button with a label', async () => {
     const { id } = await newAbsence()
     const forms = await openForms(browser, server, decider.text, `#/Absences?row=${id}`)
     await forms.button('Set to “Constructor”').waitFor()

@@ -187,7 +187,7 @@ describeInBrowser('the import of /explore', () => {
     await forms.button('Import: create 3').waitFor()
   })
 
-  test('a number that two lines of the file have is named in a message', async () => {
+  test('a message names an employee number that two lines of the file have', async () => {
     const forms = await open('#/Employees?form=import')
     const lines = ['EmployeeNumber,FirstName', 'R-1,Ada', 'R-2,Bo', 'R-2,Cy']
     await chooseFile(forms, { name: 'repeated.csv', content: lines.join('\n') })

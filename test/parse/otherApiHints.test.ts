@@ -75,7 +75,7 @@ test.each(['include', '$expand', 'populate'])(
   },
 )
 
-describe('notations of other APIs get a hint to our notation', () => {
+describe('notations of other APIs get a hint', () => {
   test.each(Object.entries(FOREIGN))('the hint is "%s" for the parameters %s', (hint, names) => {
     for (const name of names.split(' '))
       expect(messageFor(wholeView(company), `${encodeURIComponent(name)}=5`)).toBe(
@@ -122,7 +122,7 @@ describe('notations of other APIs get a hint to our notation', () => {
     ['EmployeeIds=1', 'Did you mean EmployeeId?'],
     ['AbsenceType=x', 'Did you mean Type?'],
     ['name=Ada', 'Did you mean Employee?'],
-  ])('a query of absences by %s is answered with: %s', (query, hint) => {
+  ])('a query of absences by %s is answered: %s', (query, hint) => {
     const name = decodeURIComponent(query.slice(0, query.indexOf('=')))
     expect(messageFor(wholeView(absence), query)).toBe(`Absences has no parameter "${name}". ${hint}`)
     // What a hint writes is a query that is understood.

@@ -133,7 +133,7 @@ describe('A database with all migrations that the baseline replaces', () => {
 describe('A database that lacks the last migration before the baseline', () => {
   const open = () => createSingleMigrated(SINGLE_MIGRATIONS.length - 1)
 
-  test('is refused by migrate with the commit that upgrades it, and is not changed', async () => {
+  test('is refused by migrate, which names the commit that upgrades it, and is not changed', async () => {
     const url = await open()
     await expect(migrate(url, MIGRATIONS)).rejects.toThrow(REFUSAL)
     await expect(pendingMigrations(url, MIGRATIONS)).rejects.toThrow(REFUSAL)

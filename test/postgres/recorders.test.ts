@@ -125,7 +125,7 @@ describe('recorded changes', () => {
     expect(lines.length > 1 && lines[0]?.startsWith('company') ? lines.toSorted() : lines).toEqual([...expected])
   })
 
-  test('changes are recorded in the migration after one that has renamed a column', async () => {
+  test('changes are recorded during the migration that follows a rename of a column', async () => {
     const own = await createDatabase()
     await checkChanges(own, { isKept: true, hasValues: true }, [])
     await connect(own)`insert into company (name) values ('a')`

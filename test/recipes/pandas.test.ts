@@ -105,7 +105,7 @@ print('CSV', sorted(set(frame['employeeId.department'])), frame['sum.period.days
   expect(output).toContain("CSV ['', 'NA', 'None', 'Sales', 'null'] 23.0 float64")
 })
 
-test('the recipe for days by month splits an absence at the end of the month in Amsterdam, and counts its first and last day', async () => {
+test('the recipe for days by month splits an absence where a month ends in Amsterdam, and counts its first and last day', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   for (const [Start, End, Type] of [
     ['2026-01-28T08:00:00Z', '2026-02-03T16:00:00Z', 'Week'],
