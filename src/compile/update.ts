@@ -140,7 +140,7 @@ function lockedIf(isAllowed: Sql, locks: readonly Sql[]): Sql {
 
 /**
  * Updates a row for each run; no two runs have the same id. A row that fails a condition is not changed. To avoid deadlocks, all
- * referenced rows are locked before the updated rows, and the updated rows in the order of their ids, as in a rename.
+ * referenced rows are locked before the updated rows, both in the order of their ids, as in a rename.
  */
 function updateMany(parts: UpdateParts, keyId: Param): Batch {
   const { entity, changed, operands, id, versions, guard } = parts
@@ -162,7 +162,8 @@ function updateMany(parts: UpdateParts, keyId: Param): Batch {
     const ids = arrayOf(id)
     const lockReferenced = referenced.map(
       (row) => sql`${row.alias} as materialized (
-        select id, ${row.copied} as "K" from ${row.table} where id = any (${arrayOf(row.id)}) and ${settings} for key share
+        select id, ${row.copied} as "K" from ${row.table} where id = any (${arrayOf(row.id)}) and ${settings}
+        order by id for key share
       )`,
     )
     const conditionsOfRow = [
