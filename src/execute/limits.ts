@@ -205,7 +205,7 @@ const RULES: readonly Rule[] = [
     why: 'a batch waits for a lock no longer than a single write, since all its writes wait',
   },
   { ascending: [0, 'WRITE_LOCKED_MS', 'QUERY_MS_MAX'], why: 'a write that meets a lock is answered before its deadline' },
-  { ascending: ['ATTEMPTS_MS', 'WRITE_SENT_MS'], why: 'a write has the time for all its attempts' },
+  { ascending: ['ATTEMPTS_MS', 'WRITE_SENT_MS'], why: 'a write has the time for all its attempts, if one connection times out' },
   {
     ascending: ['READ_LOCKED_MS', 'READ_RESERVE_MS', 'QUERY_MS_MAX'],
     why: 'a read that meets a lock is answered before its deadline',
