@@ -216,9 +216,9 @@ function lifetimeOf(expires: number): number | null {
   return expires === NEVER ? null : expires
 }
 
-const rulesOf = (text: string) => formatRules(parseRules(text))
-const parseLimits = parserOf(rulesOf)
-const parseLimitsOrDefault = parserOf((text) => (text === DEFAULT ? text : rulesOf(text)))
+const normalizedRules = (text: string) => formatRules(parseRules(text))
+const parseLimits = parserOf(normalizedRules)
+const parseLimitsOrDefault = parserOf((text) => (text === DEFAULT ? text : normalizedRules(text)))
 
 const OVERLAP_MEANING = 'how long the old one stays valid: 24h, 30m, 0; up to 30d'
 const OVERLAP_MS_MAX = 30 * (UNIT_MS.d as number)

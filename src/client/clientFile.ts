@@ -169,8 +169,8 @@ function referencesText({ properties }: Entity, names: Names): string {
 /** Returns the number of paths from an entity through up to `references` references. */
 function pathsOf({ properties }: Entity, references: number): number {
   const targets = properties.flatMap(({ reference }) => reference?.target ?? [])
-  const behind = (target: Entity) => target.properties.length + (references > 1 ? pathsOf(target, references - 1) : 0)
-  return targets.reduce((sum, target) => sum + behind(target), 0)
+  const pathsThrough = (target: Entity) => target.properties.length + (references > 1 ? pathsOf(target, references - 1) : 0)
+  return targets.reduce((sum, target) => sum + pathsThrough(target), 0)
 }
 
 /** Returns the type of an object with these members. An object without members has no keys. */

@@ -27,8 +27,8 @@ export const CHANGE_COLUMNS = [
   'after',
 ] as const
 
-const LINE = sql`position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text`
-const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`
+const EVENT_COLUMNS = sql`position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text`
+const FEED_COLUMNS = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`
 
 /**
  * Number of the oldest transaction that may still run. Readers that stop before this number miss no event: all earlier
@@ -80,10 +80,10 @@ export function compileChanges(
   const isLater = isAfter(after)
   const andNotBeyond = last === null ? sql`` : sql` and (position, number) <= ${positionOf(last)}`
   // Scans the index once for each entity, so that a search for events of a rare entity does not read the events of all entities.
-  const piece = (view: View) =>
+  const ofView = (view: View) =>
     sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andNotBeyond}${andShown(view)} order by position, number limit ${limit}::int)`
-  return linesOf(
-    sql`select * from (${join(views.map(piece), sql` union all `)}) as piece order by position, number limit ${limit}::int`,
+  return eventsStatement(
+    sql`select * from (${join(views.map(ofView), sql` union all `)}) as event order by position, number limit ${limit}::int`,
   )
 }
 
@@ -93,11 +93,11 @@ export function compileChanges(
  * their positions. It returns no row if the read may go to the end of the feed.
  */
 export function compileStretchEnd(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
-  const piece = ({ table }: View) =>
+  const ofView = ({ table }: View) =>
     sql`(select position, number from entity_change where entity = ${word(table)} and ${isAfter(after)} and position < ${SETTLED} order by position, number offset ${integer(countMax)} limit 1)`
-  const pieces = join(views.filter(hidesProperties).map(piece), sql` union all `)
+  const positions = join(views.filter(hidesProperties).map(ofView), sql` union all `)
   return toStatement(
-    sql`select piece.position::text, piece.number::text from change_feed as l cross join lateral (${pieces}) as piece order by piece.position, piece.number limit 1`,
+    sql`select event.position::text, event.number::text from change_feed as l cross join lateral (${positions}) as event order by event.position, event.number limit 1`,
   )
 }
 
@@ -116,7 +116,7 @@ export function compileHistory(
   const limit = param(String(countMax))
   const own = eventsOf(view, id, after)
   const andNotBeyond = last === null ? sql`` : sql` and number <= ${param(last.number)}::bigint`
-  return linesOf(sql`select * from ${own}${andNotBeyond}${andShown(view)} order by number limit ${limit}::int`)
+  return eventsStatement(sql`select * from ${own}${andNotBeyond}${andShown(view)} order by number limit ${limit}::int`)
 }
 
 /**
@@ -126,9 +126,9 @@ export function compileHistory(
 export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosition | null, countMax: number): Statement {
   // A subquery hides the number of skipped events from the planner, which could otherwise choose to sort all events of the row.
   const skipped = sql`(select ${integer(countMax)})`
-  const piece = sql`select position, number from ${eventsOf(view, id, after)} order by number offset ${skipped} limit 1`
+  const position = sql`select position, number from ${eventsOf(view, id, after)} order by number offset ${skipped} limit 1`
   return toStatement(
-    sql`select piece.position::text, piece.number::text from change_feed as l cross join lateral (${piece}) as piece`,
+    sql`select event.position::text, event.number::text from change_feed as l cross join lateral (${position}) as event`,
   )
 }
 
@@ -139,23 +139,23 @@ export function compileHistoryStretchEnd(view: View, id: string, after: FeedPosi
  */
 function eventsOf(view: View, id: string, after: FeedPosition | null): Sql {
   const own = sql`entity = ${word(view.table)} and id = ${param(id)}`
-  const place = sql`(position + 0, number)`
-  if (after === null) return sql`entity_change where ${own} and ${place} > ${DELETED}`
+  const eventPosition = sql`(position + 0, number)`
+  if (after === null) return sql`entity_change where ${own} and ${eventPosition} > ${DELETED}`
   const start = positionOf(after)
-  const known = sql`select number from entity_change where ${own} and ${place} = ${start}`
-  return sql`entity_change where ${own} and ${place} > ${start} and number > coalesce((${known}), 0)`
+  const known = sql`select number from entity_change where ${own} and ${eventPosition} = ${start}`
+  return sql`entity_change where ${own} and ${eventPosition} > ${start} and number > coalesce((${known}), 0)`
 }
 
-function linesOf(lines: Sql): Statement {
-  const fed = sql`change_feed as l left join lateral (${lines}) as line on true`
-  return toStatement(sql`select ${ALL}, ${LINE} from ${fed} order by line.position, line.number`)
+function eventsStatement(events: Sql): Statement {
+  const rows = sql`change_feed as l left join lateral (${events}) as event on true`
+  return toStatement(sql`select ${FEED_COLUMNS}, ${EVENT_COLUMNS} from ${rows} order by event.position, event.number`)
 }
 
 /** Compiles a read of the position of each entity's last readable event. An entity without such an event has no row. */
 export function compileNewest(entities: readonly Entity[]): Statement {
-  // The prefix `line.` is needed to sort by the columns: the selected texts have the same names.
+  // The prefix `event.` is needed to sort by the columns: the selected texts have the same names.
   const newest = ({ table }: Entity) =>
-    sql`(select entity, position::text, number::text from entity_change as line where entity = ${word(table)} and position < ${SETTLED} order by line.position desc, line.number desc limit 1)`
+    sql`(select entity, position::text, number::text from entity_change as event where entity = ${word(table)} and position < ${SETTLED} order by event.position desc, event.number desc limit 1)`
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
@@ -184,7 +184,7 @@ export function compileNewestShown(watches: readonly Watch[], countMax: number):
   )
   const watch = sql`unnest(${asked}) with ordinality as watch (entity, names, position, number, ordinal)`
   const count = integer(countMax)
-  const later = sql`from entity_change as line where line.entity = watch.entity and (line.position, line.number) > (watch.position, watch.number) and line.position < ${SETTLED} order by line.position, line.number`
+  const later = sql`from entity_change as event where event.entity = watch.entity and (event.position, event.number) > (watch.position, watch.number) and event.position < ${SETTLED} order by event.position, event.number`
   const shown = sql`select position, number from (select position, number, action, changed ${later} limit ${count}) as next where action <> 'u' or changed && watch.names::text[]`
   const beyond = sql`(select position, number ${later} offset ${count} limit 1)`
   const newest = sql`select * from (${shown} union all ${beyond}) as found order by position desc, number desc limit 1`
@@ -199,12 +199,12 @@ export function compileNewestShown(watches: readonly Watch[], countMax: number):
  */
 export function compileRows(wanted: readonly (readonly [Entity, ids: readonly string[]])[]): Statement {
   const width = Math.max(...wanted.map(([{ properties }]) => properties.length))
-  const pieces = wanted.map(([{ table, properties }, ids], index) => {
+  const ofEntities = wanted.map(([{ table, properties }, ids], index) => {
     const cells = Array.from({ length: width }, (_, at) =>
       properties[at] ? printedText(name(properties[at].column), properties[at].kind) : sql`null::text`,
     )
     const columns = join([sql`${integer(index)}::text`, ...cells], sql`, `)
     return sql`select ${columns} from ${name(table)} where id = any (${param(arrayText(ids))}::bigint[])`
   })
-  return toStatement(join(pieces, sql` union all `))
+  return toStatement(join(ofEntities, sql` union all `))
 }

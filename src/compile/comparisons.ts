@@ -28,7 +28,7 @@ import {
   typedValue,
   type ValueOf,
 } from './guard.ts'
-import { columns } from './parts.ts'
+import { allTrue, columns } from './parts.ts'
 
 /** A filter of a guard. `pair`: index in `Guard.pairs`. `time`: the row must match the filter before the write, or after it. */
 export interface GuardCondition {
@@ -95,12 +95,7 @@ export function compileRowComparisons(
 function comparisons({ pairs }: GuardParts, stored: ValueOf, written: ValueOf): Sql[] {
   return pairs
     .flatMap(({ before, after }) => [...conditionsOf(before, stored), ...conditionsOf(after, written)])
-    .map((condition) => sql`(${condition}) is true`)
-}
-
-/** Joins conditions by `and` to one condition that is true or false, but never null. */
-function allTrue(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`true` : sql`((${join(conditions, sql` and `)}) is true)`
+    .map((condition) => allTrue([condition]))
 }
 
 /**

@@ -25,7 +25,7 @@ import {
   valuesOfChanged,
   writeStatement,
 } from './parts.ts'
-import { allFound, assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
+import { allFound, assignments, copiedValue, type ReferencedRow, referencedRows } from './references.ts'
 
 /**
  * Compiles the insert of a row. The statement returns the row and its transaction. It returns no row if the guard does not admit
@@ -106,7 +106,7 @@ function insertOne({ insert, values, returning, referenced, valueConditions }: I
   return sql`
     ${insert}
     select ${values}
-    from (select ${lookUps(referenced)} offset 0) as b
+    from (select ${copiedValues(referenced)} offset 0) as b
     where ${conditions} and ${allFound(referenced)}
     ${returning}`
 }
@@ -122,7 +122,7 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
     return sql`
       ${insert}
       select ${values}
-      from (select b.*, ${replaceParams(lookUps(referenced), value)} from ${runs} offset 0) as b
+      from (select b.*, ${replaceParams(copiedValues(referenced), value)} from ${runs} offset 0) as b
       where ${replaceParams(allFound(referenced), value)}
       order by b."N"
       ${returning}`
@@ -137,7 +137,7 @@ function insertMany(parts: InsertParts, operands: readonly Operand[], guard: Gua
 function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard: GuardParts, keyId: Param): Batch {
   const { insert, returning, referenced } = parts
   const value = columnOf(operands)
-  const ofRuns = (piece: Sql) => replaceParams(piece, value)
+  const ofRuns = (part: Sql) => replaceParams(part, value)
   const admitted = withoutEstimate(parts.valueConditions.map(ofRuns))
   const text = compileBatchWrite(operands, guard.params, keyId, ({ from }, settings) => {
     const conditions = join([settings, ...admitted], sql` and `)
@@ -145,7 +145,7 @@ function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard:
       referenced.length === 0
         ? sql`select b.* from ${from} where ${conditions}`
         : sql`
-          select b.* from (select b.*, ${ofRuns(lookUps(referenced))} from ${from} where ${conditions} offset 0) as b
+          select b.* from (select b.*, ${ofRuns(copiedValues(referenced))} from ${from} where ${conditions} offset 0) as b
           where ${ofRuns(allFound(referenced))}`
     return sql`
       with "Chosen" as materialized (${runs})
@@ -157,6 +157,6 @@ function insertAdmitted(parts: InsertParts, operands: readonly Operand[], guard:
 }
 
 /** Selects for each referenced row the value that is copied from it, under the row's alias. */
-export function lookUps(referenced: readonly ReferencedRow[]): Sql {
-  return commaList(referenced.map((row) => sql`${lookUp(row)} as ${row.alias}`))
+export function copiedValues(referenced: readonly ReferencedRow[]): Sql {
+  return commaList(referenced.map((row) => sql`${copiedValue(row)} as ${row.alias}`))
 }

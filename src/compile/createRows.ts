@@ -5,10 +5,10 @@ import type { BatchableStatement, IdempotencyClaim } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { batchInput, columnOf, commaList, setAuditKey } from './batch.ts'
-import { insertParts, lookUps } from './create.ts'
+import { copiedValues, insertParts } from './create.ts'
 import { type GuardParts, guardParts, guardShape, guardValues } from './guard.ts'
 import { claimParams, IS_FIRST, underClaim } from './idempotency.ts'
-import { hasUnique, operandsOf, shapeCache, uniqueConditions, writeStatement } from './parts.ts'
+import { allTrue, hasUnique, operandsOf, shapeCache, uniqueConditions, writeStatement } from './parts.ts'
 import { allFound } from './references.ts'
 
 const textOfShape = shapeCache<string>(200)
@@ -71,15 +71,15 @@ function insertAll(
   // A repeated request whose Idempotency-Key is known or in use does not wait for the lock.
   const isAllowed = isClaimed ? sql`case when ${IS_FIRST} then ${hasLock} else false end` : hasLock
   // Conditions that all rows must meet: the guard admits the row, the rows that it refers to exist, and its unique values are
-  // free. `is true` is needed because `bool_and` skips nulls.
+  // free. `allTrue` is needed because `bool_and` skips nulls.
   const conditions = [
-    ...valueConditions.map((condition) => sql`(${condition}) is true`),
+    ...valueConditions.map((condition) => allTrue([condition])),
     ...(referenced.length === 0 ? [] : [allFound(referenced)]),
     ...uniqueConditions(entity, changed, operands, null),
   ]
   const areAllRight =
     conditions.length === 0 ? sql`true` : sql`bool_and(${replaceParams(join(conditions, sql` and `), value)}) over ()`
-  const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${replaceParams(lookUps(referenced), value)}`
+  const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${replaceParams(copiedValues(referenced), value)}`
   const found = sql`"Found" as materialized (
     select b.*, ${areAllRight} as "All"
     from (select ${lookedUp} from ${from} where ${setAuditKey(keyId)} and ${isAllowed} offset 0) as b

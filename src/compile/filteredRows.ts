@@ -9,7 +9,7 @@ import { commaList, setAuditKey } from './batch.ts'
 import { bindFilters, type Condition, conditionsOf, type GuardParts, reachConditions, storedValue } from './guard.ts'
 import { type ClaimParams, claimParams, IS_FIRST, isFirst } from './idempotency.ts'
 import { matching, rowsOf } from './matching.ts'
-import { shapeOf, valuesOf, writtenNames } from './parts.ts'
+import { allTrue, shapeOf, valuesOf, writtenNames } from './parts.ts'
 import { hasVersion } from './update.ts'
 
 /** Maximum number of rows of one write by filters. It limits the time of the write, and the memory that its answer takes. */
@@ -127,11 +127,11 @@ export interface FilteredParts {
   /**
    * Parts of the `with` clause between "Found" and "Locked": they lock rows that the write depends on, such as referenced rows.
    */
-  readonly before: readonly Sql[]
+  readonly lockParts: readonly Sql[]
   /**
    * Conditions that are always true. They make PostgreSQL take the locks of `before` first, and lock the rows to write only then.
    */
-  readonly first: readonly Sql[]
+  readonly lockConditions: readonly Sql[]
   /** Part "Refused" of the `with` clause, with one column "I": ids of the rows of "Locked" that a check refuses. */
   readonly refused: Sql
   /** Condition that not too many rows copy values from the rows of "Locked". */
@@ -154,14 +154,14 @@ export interface FilteredParts {
  * - "State" has the counts of rows, and whether the rows are written.
  */
 export function filteredWrite(parts: FilteredParts): Sql {
-  const { entity, params, before, isDry } = parts
+  const { entity, params, lockParts, isDry } = parts
   const { claim } = params
   const written = parts.effect(sql`(select "D" from "State")`)
   const names = isDry ? sql`"C1"` : writtenNames(entity)
   const withs = [
     ...(claim === null ? [] : [sql`"First" as materialized (select ${isFirst(sql`${claim[0]}::uuid`)} as "Is")`]),
     sql`"Found" as materialized (${foundRows(parts)})`,
-    ...before,
+    ...lockParts,
     sql`"Locked" as materialized (${lockedRows(parts)})`,
     sql`"Refused" as materialized (${refusedRows(parts)})`,
     sql`"State" as materialized (${stateOf(parts)})`,
@@ -182,7 +182,7 @@ function foundRows({ entity, params, guard }: FilteredParts): Sql {
     conditions.map(({ filter }) => filter),
     operands,
   )
-  const isReached = allOf(reachConditions(guard, storedValue(sql`${rows.table}.`)))
+  const isReached = allTrue(reachConditions(guard, storedValue(sql`${rows.table}.`)))
   const settings = [...(key === null ? [] : [setAuditKey(key)]), ...(claim === null ? [] : [IS_FIRST])]
   const all = { ...rows, conditions: [...settings, ...rows.conditions] }
   return sql`select ${rows.table}.id, ${isReached} as "Is" from ${rowsOf(all)} limit ${integer(FILTERED_ROWS_MAX + 1)}`
@@ -199,12 +199,12 @@ export function onlyIf(condition: Sql, others: readonly Sql[]): Sql {
 }
 
 function lockedRows(parts: FilteredParts): Sql {
-  const { entity, params, lock, first, isDry } = parts
+  const { entity, params, lock, lockConditions, isDry } = parts
   const matched = conditionsOf(params.conditions, storedValue(sql`t.`))
   // A `case` keeps PostgreSQL from turning subqueries into joins: after a wait for a lock, it would not read the joined rows
   // again.
   const again = matched.length === 0 ? [] : [sql`case when ${join(matched, sql` and `)} then true else false end`]
-  const conditions = [sql`t.id = any (array(select id from "Found"))`, onlyIf(mayLock(parts), first), ...again]
+  const conditions = [sql`t.id = any (array(select id from "Found"))`, onlyIf(mayLock(parts), lockConditions), ...again]
   const version = params.versions === null ? sql`` : sql`, t.xmin as "V"`
   const rows = sql`select t.*${version} from ${name(entity.table)} as t where ${join(conditions, sql` and `)}`
   return isDry ? rows : sql`${rows} order by t.id ${lock}`
@@ -232,9 +232,4 @@ function storedAnswer({ answer }: FilteredParts, [key, request]: ClaimParams): S
   return sql`"Stored" as (
     insert into idempotency_key (id, request, answer) ${values} from "Effect" having (select "D" from "State")
   )`
-}
-
-/** Joins conditions by `and` to one condition that is true or false, but never null. */
-export function allOf(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
 }

@@ -46,24 +46,24 @@ function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments
   const [values] = rows
   if (guard.pairs.length === 1 || !values || rows.length > 1) return guard
   const isFailing = (filter: Filter) => isDecided(entity, filter) && values.has(filter.property) && !isMatched(filter, values)
-  const places = [...guard.pairs.keys()].filter((at) => !guard.pairs[at]?.after.some(isFailing))
-  if (places.length === 0 || places.length === guard.pairs.length) return guard
-  const parts = partsOf(guard)
-  const known = parts.get(places.join())
+  const indexes = [...guard.pairs.keys()].filter((at) => !guard.pairs[at]?.after.some(isFailing))
+  if (indexes.length === 0 || indexes.length === guard.pairs.length) return guard
+  const reduced = reducedGuards(guard)
+  const known = reduced.get(indexes.join())
   if (known) return known
-  const part = { ...guard, pairs: guard.pairs.filter((_, at) => places.includes(at)) }
-  const made = { ...part, shape: shapeOfGuard(part) }
-  parts.set(places.join(), made)
+  const rest = { ...guard, pairs: guard.pairs.filter((_, at) => indexes.includes(at)) }
+  const made = { ...rest, shape: shapeOfGuard(rest) }
+  reduced.set(indexes.join(), made)
   return made
 }
 
 /**
  * Number of reduced guards in one generation of a guard's cache. The cache has two generations, so it keeps at least this many.
  */
-const PARTS_MAX = 64
+const REDUCED_MAX = 64
 
 /** Caches the reduced guards of each guard, by the indexes of the pairs that are left. Equal indexes give the same object. */
-const partsOf = memoize((_: Guard) => new LruCache<Guard>(2 * PARTS_MAX, () => 1))
+const reducedGuards = memoize((_: Guard) => new LruCache<Guard>(2 * REDUCED_MAX, () => 1))
 
 /** Returns a test for rows that a write has returned: whether the answer may show the row to a key with this view. */
 export const readableTest = memoize(({ whole, filters }: View): ((row: Row) => boolean) => {

@@ -27,7 +27,7 @@ interface ListOperands {
   /** Values in conditions on the rows through which the paths of chosen properties lead. */
   readonly paths: readonly Param[]
   /** Number of rows to skip, or the position of a cursor. Empty for page 1. */
-  readonly place: readonly Param[]
+  readonly position: readonly Param[]
 }
 
 /**
@@ -41,16 +41,16 @@ export function compileList(entity: Entity, query: ListQuery): BatchableStatemen
   const isFirst = seek === null && page === 1
   const ofFilters = valuesOf(filters)
   const ofPaths = valuesOfPaths(related)
-  const ofPlace = seek ? seek.position.filter((value) => value !== null) : isFirst ? [] : [String((page - 1) * pageSize)]
-  const values = [...ofFilters, ...ofPaths, ...ofPlace]
+  const ofPosition = seek ? seek.position.filter((value) => value !== null) : isFirst ? [] : [String((page - 1) * pageSize)]
+  const values = [...ofFilters, ...ofPaths, ...ofPosition]
   const shown = related.map(shapeOfProperty).join()
   const shape = `${seek?.side ?? isFirst} ${entity.table} ${pageSize}${shapeOf(filters, sorts, seek?.position)}${shown}`
   const { text, batch } = (seek ? cursorShape : compiledShape)(shape, () => {
-    const operands = { filters: ofFilters.map(param), paths: ofPaths.map(param), place: ofPlace.map(param) }
+    const operands = { filters: ofFilters.map(param), paths: ofPaths.map(param), position: ofPosition.map(param) }
     const compile = seek ? pageByCursor : isFirst ? firstPage : pageByNumber
-    const piece = compile(entity, query, operands)
-    const text = toStatement(piece, [...operands.filters, ...operands.paths, ...operands.place]).text
-    return { text, batch: isFirst ? batchOf(query, piece, operands.filters) : null }
+    const compiled = compile(entity, query, operands)
+    const text = toStatement(compiled, [...operands.filters, ...operands.paths, ...operands.position]).text
+    return { text, batch: isFirst ? batchOf(query, compiled, operands.filters) : null }
   })
   return { text, values, batch }
 }
@@ -64,7 +64,7 @@ function relatedOf({ choice }: ListQuery): readonly Property[] {
  * Returns the batch form of a quick list: the first page of the children of one row. Returns null if the list is not quick, or if
  * its filters or columns cannot be part of a batch.
  */
-function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
+function batchOf(query: ListQuery, page: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
   if (relatedOf(query).length > 0 || filters.some((filter) => filter.either || isOfOtherRows(filter))) return null
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
@@ -72,7 +72,7 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   if (parentRowOf(filters) === null || !isComparable) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
-  return compileBatchQuery(piece, typed)
+  return compileBatchQuery(page, typed)
 }
 
 function firstPage(entity: Entity, query: ListQuery, operands: ListOperands) {
@@ -105,15 +105,15 @@ function pageByNumber(entity: Entity, query: ListQuery, operands: ListOperands):
   const table = name(entity.table)
   const rows = reusedRows(entity, query, operands.filters)
   const forwards = order(entity, sorts)
-  const skip = operands.place[0] as Param
+  const skip = operands.position[0] as Param
   // Uses an array of ids. With a join PostgreSQL would read the whole table, because its planner cannot know that the ids are
   // few.
   const ids = (keys: readonly Sort[], limit: Sql, offset: Sql) =>
-    sql`(select id from ${rowsOf(rows)} order by ${orderBy(keys)} limit (select ${limit} from "Place") offset (select ${offset} from "Place"))`
+    sql`(select id from ${rowsOf(rows)} order by ${orderBy(keys)} limit (select ${limit} from "Range") offset (select ${offset} from "Range"))`
   const parts = [
     ...rows.parts,
     sql`"Total" ("N") as materialized (${totalOf(rows)})`,
-    sql`"Place" as materialized (select "N" as n, skip, least(${integer(pageSize)}, "N" - skip) as size \
+    sql`"Range" as materialized (select "N" as n, skip, least(${integer(pageSize)}, "N" - skip) as size \
 from "Total", (select ${skip}::bigint as skip) as wanted)`,
     sql`"Page" as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
@@ -128,7 +128,7 @@ from "Total" left join "Page" on true order by ${orderBy(forwards)}`
 function pageByCursor(entity: Entity, query: ListQuery, operands: ListOperands): Sql {
   const { seek } = query
   const rows = reusedRows(entity, query, operands.filters)
-  const near = nearestRows(entity, query, seek as Seek, rows, operands.place)
+  const near = nearestRows(entity, query, seek as Seek, rows, operands.position)
   const page = rows.isMaterialized
     ? sql`select * from ${name(entity.table)} where id = any (array (select id from (${near}) as ids))`
     : near

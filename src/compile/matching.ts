@@ -96,7 +96,7 @@ function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Par
 function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)
   const compared = isOfNone ? complementOf(filter) : filter
-  const ids = idsBehind(compared ?? filter, compared === null, path, operands)
+  const ids = idsMatchingPath(compared ?? filter, compared === null, path, operands)
   // The name of the reference cannot be mistaken for a column of "R", whose only column is "I".
   const found = sql`exists (select from (${ids}) as "R" where "R"."I" = ${reference})`
   return isOfNone ? sql`not ${found}` : found
@@ -105,13 +105,13 @@ function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, opera
 /** Selects the ids that the reference of a matching row may have, for a filter by a path or by a chain. */
 export function referredIds(filter: Filter, operands: readonly Param[]): Sql {
   const { related } = filter.property
-  return related === null ? chainedIds(filter, operands) : idsBehind(filter, false, related, operands)
+  return related === null ? chainedIds(filter, operands) : idsMatchingPath(filter, false, related, operands)
 }
 
 /**
  * Selects the ids of referred rows that match a filter by the rest of a path. `isNegated`: the ids of rows that do not match it.
  */
-function idsBehind(filter: Filter, isNegated: boolean, { view, property }: RelatedPath, operands: readonly Param[]): Sql {
+function idsMatchingPath(filter: Filter, isNegated: boolean, { view, property }: RelatedPath, operands: readonly Param[]): Sql {
   const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)
   const [condition, ...others] = rows.conditions as [Sql, ...Sql[]]
   // If a list of values includes "no value", the condition is null for a row whose value is not in the list. A plain `not` would

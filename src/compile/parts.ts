@@ -54,6 +54,11 @@ export function where(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`` : sql` where ${join(conditions, sql` and `)}`
 }
 
+/** Joins conditions by `and` to one condition that is true or false, but never null. */
+export function allTrue(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
+}
+
 // Nulls come last ascending and first descending, which is PostgreSQL's default, and the collation is that of the column. So an
 // index on (column, id) serves the order by a single property, forwards and backwards.
 export function orderBy(keys: readonly Sort[]): Sql {

@@ -57,7 +57,7 @@ export function assignments(
  * Selects a row's copied value. It takes the lock that the foreign key takes anyway, so that it waits for a concurrent rename,
  * and then sees the new name.
  */
-export function lookUp({ table, id, copied }: ReferencedRow): Sql {
+export function copiedValue({ table, id, copied }: ReferencedRow): Sql {
   return sql`(select ${copied} from ${table} where id = ${id} for key share)`
 }
 

@@ -12,17 +12,17 @@ export function relatedColumns(properties: readonly Property[], table: Sql, oper
   let next = 0
   const columns = properties.map((property, index) => {
     const own = operands.slice(next, (next += valuesOfPaths([property]).length))
-    return sql`, ${lookUp(property.related as RelatedPath, table, 1, own)} as "V${integer(index + 1)}"`
+    return sql`, ${relatedValue(property.related as RelatedPath, table, 1, own)} as "V${integer(index + 1)}"`
   })
   return join(columns, sql``)
 }
 
-function lookUp({ reference, view, property }: RelatedPath, table: Sql, depth: number, operands: readonly Param[]): Sql {
+function relatedValue({ reference, view, property }: RelatedPath, table: Sql, depth: number, operands: readonly Param[]): Sql {
   const ofView = valuesOf(view.filters).length
   const row = sql`"R${integer(depth)}"`
   const { from, conditions } = matching(view.whole, view.filters, operands.slice(0, ofView), row)
   const value = property.related
-    ? lookUp(property.related, row, depth + 1, operands.slice(ofView))
+    ? relatedValue(property.related, row, depth + 1, operands.slice(ofView))
     : sql`${row}.${name(property.column)}`
   const found = where([sql`${row}.id = ${table}.${name(reference.column)}`, ...conditions])
   return sql`(select ${value} from ${from}${found})`

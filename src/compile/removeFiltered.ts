@@ -4,7 +4,6 @@ import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { join, name, type Sql, sql, toStatement } from '../model/sql.ts'
 import {
-  allOf,
   type FilteredWrite,
   filteredParams,
   filteredShape,
@@ -13,7 +12,7 @@ import {
   orderedParams,
 } from './filteredRows.ts'
 import { guardParts, guardShape, guardValues, reachConditions, storedValue } from './guard.ts'
-import { columns, shapeCache } from './parts.ts'
+import { allTrue, columns, shapeCache } from './parts.ts'
 
 const compiledShape = shapeCache<string>(500)
 
@@ -31,20 +30,20 @@ export function compileRemoveFiltered(
   const text = compiledShape(`${filteredShape(entity, write)}${guardShape(guard)}`, () => {
     const params = filteredParams(write)
     const guarded = guardParts(guard, null)
-    const piece = filteredWrite({
+    const statement = filteredWrite({
       entity,
       params,
       guard: guarded,
       isDry,
       lock: sql`for update`,
-      before: [],
-      first: [],
-      refused: refusedRows(entity, referring, allOf(reachConditions(guarded, storedValue(sql`l.`)))),
+      lockParts: [],
+      lockConditions: [],
+      refused: refusedRows(entity, referring, allTrue(reachConditions(guarded, storedValue(sql`l.`)))),
       hasFewCopies: sql`true`,
       effect: (condition) => (isDry ? sql`select null::text where false` : deleteLocked(entity, condition)),
       answer: sql`array_agg("C1"::text order by "C1")`,
     })
-    return toStatement(piece, orderedParams([], params, guarded)).text
+    return toStatement(statement, orderedParams([], params, guarded)).text
   })
   return filteredStatement(text, [], write, guardValues(guard, null))
 }

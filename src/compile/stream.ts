@@ -25,7 +25,7 @@ export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): r
 }
 
 /** Compiles one batch: `size` rows after a position (null: from the start), and one more row if more rows follow. */
-export function compilePiece(
+export function compileStreamBatch(
   entity: Entity,
   { filters, sorts }: StreamQuery,
   columns: readonly Property[],
@@ -36,19 +36,20 @@ export function compilePiece(
   const related = columns.filter((property) => property.related !== null)
   const ofFilters = valuesOf(filters)
   const ofPaths = valuesOfPaths(related)
-  const ofPlace = (position ?? []).filter((value) => value !== null)
+  const ofPosition = (position ?? []).filter((value) => value !== null)
   const shape = `${entity.table} ${columns.map(shapeOfProperty).join()}${shapeOf(filters, sorts, position ?? [])}`
   const text = textOfShape(`${shape} ${size}`, () => {
-    const operands = { filters: ofFilters.map(param), paths: ofPaths.map(param), place: ofPlace.map(param) }
+    const operands = { filters: ofFilters.map(param), paths: ofPaths.map(param), position: ofPosition.map(param) }
     const matched = matching(entity, filters, operands.filters)
     const near = { side: 'after', position: position ?? [] } as const
     const keys = { sorts, pageSize: size }
-    const rows = position === null ? rowsOf(matched) : sql`(${nearestRows(entity, keys, near, matched, operands.place)}) as piece`
-    const table = position === null ? matched.table : sql`piece`
+    const rows =
+      position === null ? rowsOf(matched) : sql`(${nearestRows(entity, keys, near, matched, operands.position)}) as near`
+    const table = position === null ? matched.table : sql`near`
     const read = commaList(own.map(({ column }) => name(column)))
     const shown = relatedColumns(related, table, operands.paths)
-    const piece = sql`select ${read}${shown} from ${rows} order by ${orderBy(order(entity, sorts))} limit ${integer(size + 1)}`
-    return toStatement(piece, [...operands.filters, ...operands.paths, ...operands.place]).text
+    const statement = sql`select ${read}${shown} from ${rows} order by ${orderBy(order(entity, sorts))} limit ${integer(size + 1)}`
+    return toStatement(statement, [...operands.filters, ...operands.paths, ...operands.position]).text
   })
-  return { text, values: [...ofFilters, ...ofPaths, ...ofPlace] }
+  return { text, values: [...ofFilters, ...ofPaths, ...ofPosition] }
 }

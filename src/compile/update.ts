@@ -31,7 +31,7 @@ import {
   valuesOfChanged,
   writeStatement,
 } from './parts.ts'
-import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
+import { assignments, copiedValue, type ReferencedRow, referencedRows } from './references.ts'
 
 /** Maximum number of rows, of each copying column, that an update may change within the deadline of an ordinary statement. */
 export const COPIES_MAX = 1_000
@@ -120,14 +120,14 @@ function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = nul
       ...(isAllowed === null ? locks : [lockedIf(isAllowed, locks)]),
       ...(versions === null ? [] : [hasVersion(sql`xmin`, sql`${versions}`)]),
       ...admittedConditions(guard, stored, newValue(changed, operands, stored)),
-      ...rulesOf(entity, changed, operands, sql``),
+      ...rulesWithStored(entity, changed, operands, sql``),
       ...uniqueConditions(entity, changed, operands, id),
-      ...copying.map((column) => hasFewCopies(column, id)),
+      ...copying.map((column) => hasFewCopies(column, sql`${id}`)),
     ],
     sql` and `,
   )
   return sql`
-    update ${table} as t set ${setsOf(parts, lookUp)}
+    update ${table} as t set ${setsOf(parts, copiedValue)}
     from (select id from ${table} where ${conditions} for no key update) as before
     where t.id = before.id
     ${returningOf(parts)}`
@@ -150,7 +150,7 @@ function updateMany(parts: UpdateParts, keyId: Param): Batch {
   const locked = storedValue(sql`before.`)
   const rules = [
     ...withoutEstimate(remainingConditions(guard, locked, newValue(changed, operands, locked))),
-    ...rulesOf(entity, changed, operands, sql`before.`),
+    ...rulesWithStored(entity, changed, operands, sql`before.`),
     ...uniqueConditions(entity, changed, operands, id),
   ]
   const conditionsOfRun = [
@@ -244,7 +244,7 @@ function isOpen({ conditions }: { readonly conditions: readonly Condition[] }): 
  * Returns conditions that rules hold between a changed and an unchanged value. The parser has compared values that are both in
  * the body.
  */
-export function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
+export function rulesWithStored({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
   return rules.flatMap(({ later, earlier }) => {
     const laterAt = changed.indexOf(later)
     const earlierAt = changed.indexOf(earlier)
@@ -255,7 +255,8 @@ export function rulesOf({ rules }: Entity, changed: readonly Property[], operand
   })
 }
 
-function hasFewCopies({ table, column }: ReferringColumn, id: Param): Sql {
+/** Condition that at most `COPIES_MAX` rows copy from a row in this column. `id`: the row's id, or `any (array(…))` of several. */
+export function hasFewCopies({ table, column }: ReferringColumn, id: Sql): Sql {
   const some = sql`select from ${name(table)} as copying where copying.${name(column)} = ${id} limit ${integer(COPIES_MAX + 1)}`
   return sql`(select count(*) from (${some}) as copies) <= ${integer(COPIES_MAX)}`
 }

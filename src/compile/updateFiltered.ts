@@ -3,10 +3,9 @@ import type { BatchableStatement } from '../model/batch.ts'
 import { copiedProperties, type ReferringColumn, referringColumns, writableSourcesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { integer, join, name, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
+import { join, name, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 import { commaList, type Operand } from './batch.ts'
 import {
-  allOf,
   type FilteredParts,
   type FilteredWrite,
   filteredParams,
@@ -29,9 +28,9 @@ import {
   storedValue,
 } from './guard.ts'
 import { answerOf } from './idempotency.ts'
-import { changedProperties, columns, operandsOf, paramsOf, shapeCache, valuesOfChanged } from './parts.ts'
-import { assignments, lookUp, type ReferencedRow, referencedRows } from './references.ts'
-import { COPIES_MAX, rulesOf } from './update.ts'
+import { allTrue, changedProperties, columns, operandsOf, paramsOf, shapeCache, valuesOfChanged } from './parts.ts'
+import { assignments, copiedValue, type ReferencedRow, referencedRows } from './references.ts'
+import { hasFewCopies, rulesWithStored } from './update.ts'
 
 const compiledShape = shapeCache<string>(500)
 
@@ -56,8 +55,8 @@ export function compileUpdateFiltered(
     const params = filteredParams(write)
     const guarded = guardParts(guard, changed)
     const update = { entity, changed, operands, guard: guarded, isDry: write.isDry }
-    const piece = filteredWrite({ ...partsOf(update, copying), params })
-    return toStatement(piece, orderedParams(paramsOf(operands), params, guarded)).text
+    const statement = filteredWrite({ ...partsOf(update, copying), params })
+    return toStatement(statement, orderedParams(paramsOf(operands), params, guarded)).text
   })
   return filteredStatement(text, valuesOfChanged(changed, values), write, guardValues(guard, changed))
 }
@@ -73,13 +72,13 @@ interface Update {
 function partsOf(update: Update, copying: readonly ReferringColumn[] | null): Omit<FilteredParts, 'params'> {
   const { entity, changed, operands, guard, isDry } = update
   const referenced = referencedRows(changed, operands, guard)
-  const renamed = isDry ? null : lockRenamedRows(update)
+  const renamed = isDry ? null : lockRowsRenamedByFound(update)
   const areThere = onlyIf(
     sql`(select bool_and("Is") from "Found")`,
     referenced.map((row) => isThere(row, isDry)),
   )
   // Rows that a rename changes are locked first, as they are by a rename of one row.
-  const before = [
+  const lockParts = [
     ...(renamed === null ? [] : [sql`"Renamed" as materialized (${renamed})`]),
     ...(referenced.length === 0 ? [] : [sql`"Referred" as materialized (select ${areThere} as "Is")`]),
   ]
@@ -88,13 +87,16 @@ function partsOf(update: Update, copying: readonly ReferringColumn[] | null): Om
     guard,
     isDry,
     lock: sql`for no key update`,
-    before,
-    first: [
+    lockParts,
+    lockConditions: [
       ...(renamed === null ? [] : [sql`(select count(*) from "Renamed") is not null`]),
       ...(referenced.length === 0 ? [] : [sql`(select count(*) from "Referred") is not null`]),
     ],
     refused: refusedRows(update, referenced.length > 0),
-    hasFewCopies: copying === null ? sql`true` : allOf(copying.map(hasFewCopies)),
+    hasFewCopies:
+      copying === null
+        ? sql`true`
+        : allTrue(copying.map((column) => hasFewCopies(column, sql`any (array(select id from "Locked"))`))),
     effect: (condition) => (isDry ? nothingOf(operands) : updateLocked(update, condition)),
     answer: sql`array_agg(${answerOf(entity)} order by "C1")`,
   }
@@ -118,14 +120,14 @@ function refusedRows({ entity, changed, operands, guard }: Update, isReferring: 
   const conditions = [
     ...(isReferring ? [sql`(select "Is" from "Referred")`] : []),
     ...admittedConditions(guard, stored, newValue(changed, operands, stored)),
-    ...rulesOf(entity, changed, operands, sql`l.`),
+    ...rulesWithStored(entity, changed, operands, sql`l.`),
     ...changed.flatMap((property, index) => {
       if (property.unique === null) return []
       const value = sql`${(operands[index] as Operand).param}::${typeName(property.kind.columnType)}`
       return isFree(entity, property, value)
     }),
   ]
-  return sql`select l.id as "I" from "Locked" as l where not ${allOf(conditions)}`
+  return sql`select l.id as "I" from "Locked" as l where not ${allTrue(conditions)}`
 }
 
 /** Condition that a unique value is null, or that it is free and "Locked" has only one row to get it. */
@@ -135,7 +137,9 @@ function isFree({ table }: Entity, { column }: Property, value: Sql): Sql {
 }
 
 function updateLocked({ entity, changed, operands, guard }: Update, condition: Sql): Sql {
-  const set = commaList(assignments(changed, operands, guard, lookUp).map(({ column, value }) => sql`${name(column)} = ${value}`))
+  const set = commaList(
+    assignments(changed, operands, guard, copiedValue).map(({ column, value }) => sql`${name(column)} = ${value}`),
+  )
   return sql`
     update ${name(entity.table)} as t set ${set} from "Locked" as l where t.id = l.id and ${condition}
     returning ${columns(entity, sql`t`)}, t.xmin::text${readableColumn(entity, guard, sql`t.`)}`
@@ -151,7 +155,7 @@ function nothingOf(operands: readonly Operand[]): Sql {
  * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that concurrent renames queue
  * instead of deadlocking. Returns null if the update sets no property that rows of the table copy from each other.
  */
-function lockRenamedRows({ entity, changed, operands, guard }: Update): Sql | null {
+function lockRowsRenamedByFound({ entity, changed, operands, guard }: Update): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
   const sources = copiedProperties(entity, [entity]).flatMap((property) => writableSourcesOf(entity, property))
   if (!changed.some(({ column }) => sources.includes(column))) return null
@@ -166,10 +170,4 @@ function lockRenamedRows({ entity, changed, operands, guard }: Update): Sql | nu
   const rows = join([sql`id = ${found}`, ...referring, ...others], sql` or `)
   const isReached = sql`(select bool_and("Is") from "Found")`
   return sql`select id from ${name(entity.table)} where ${isReached} and (${rows}) order by id for update`
-}
-
-function hasFewCopies({ table, column }: ReferringColumn): Sql {
-  const ids = sql`any (array(select id from "Locked"))`
-  const some = sql`select from ${name(table)} as copying where copying.${name(column)} = ${ids} limit ${integer(COPIES_MAX + 1)}`
-  return sql`(select count(*) from (${some}) as copies) <= ${integer(COPIES_MAX)}`
 }

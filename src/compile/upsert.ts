@@ -17,7 +17,7 @@ import {
   typeName,
 } from '../model/sql.ts'
 import { batchInput, columnOf, commaList, type Operand, setAuditKey } from './batch.ts'
-import { insertParts, lookUps } from './create.ts'
+import { copiedValues, insertParts } from './create.ts'
 import { serialized, writableOf } from './createRows.ts'
 import {
   bindFilters,
@@ -31,7 +31,17 @@ import {
   storedValue,
 } from './guard.ts'
 import { type ClaimParams, claimParams, IS_FIRST, underClaimInOrder } from './idempotency.ts'
-import { columns, operandsOf, paramsOf, shapeCache, shapeOf, uniqueConditions, valuesOf, writeStatement } from './parts.ts'
+import {
+  allTrue,
+  columns,
+  operandsOf,
+  paramsOf,
+  shapeCache,
+  shapeOf,
+  uniqueConditions,
+  valuesOf,
+  writeStatement,
+} from './parts.ts'
 import { allFound } from './references.ts'
 import { COPIES_MAX } from './update.ts'
 import {
@@ -39,7 +49,6 @@ import {
   hasReadable,
   IS_BEGUN,
   IS_RIGHT,
-  isTrue,
   lockedReferences,
   lockedRows,
   shownNames,
@@ -240,9 +249,9 @@ function newRows({ entity }: UpsertShape, { changed, own, operands, guard }: Cre
     ...(referenced.length === 0 ? [] : [allFound(referenced)]),
     ...uniqueConditions(entity, changed, own, null),
   ]
-  const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${replaceParams(lookUps(referenced), value)}`
+  const lookedUp = referenced.length === 0 ? sql`b.*` : sql`b.*, ${replaceParams(copiedValues(referenced), value)}`
   return sql`"New" as materialized (
-    select b.*, ${isTrue(conditions.map((condition) => replaceParams(condition, value)))} as "Ok"
+    select b.*, ${allTrue(conditions.map((condition) => replaceParams(condition, value)))} as "Ok"
     from (select ${lookedUp} from ${from} where ${IS_BEGUN} offset 0) as b
   )`
 }
@@ -277,14 +286,14 @@ function areAllRight({ hasCreates, hasUpdates, copying }: UpsertShape): Sql {
     [
       ...(hasCreates ? [areRight(sql`"New"`)] : []),
       ...(hasUpdates ? [areRight(sql`"Changes"`)] : []),
-      ...(hasUpdates ? (copying ?? []).map(hasFewCopies) : []),
+      ...(hasUpdates ? (copying ?? []).map(renamesFewCopies) : []),
     ],
     sql` and `,
   )
 }
 
 /** Condition that at most `COPIES_MAX` rows of this column copy from the renamed rows. */
-function hasFewCopies({ table, column }: ReferringColumn): Sql {
+function renamesFewCopies({ table, column }: ReferringColumn): Sql {
   const max = integer(COPIES_MAX + 1)
   const ofRow = sql`select from ${name(table)} as copying where copying.${name(column)} = b."V1" limit ${max}`
   const some = sql`select from "Changes" as b cross join lateral (${ofRow}) as copies where b."Renames" limit ${max}`

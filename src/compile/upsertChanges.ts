@@ -17,7 +17,7 @@ import {
   typedValue,
   type ValueOf,
 } from './guard.ts'
-import { columns, operandsOf, paramsOf, uniqueConditions, writtenNames } from './parts.ts'
+import { allTrue, columns, operandsOf, paramsOf, uniqueConditions, writtenNames } from './parts.ts'
 import { assignments, type ReferencedRow, referencedRows } from './references.ts'
 
 /** Form of an upsert's statement: all that its text depends on. */
@@ -132,16 +132,16 @@ export function changesOf(shape: UpsertShape, updates: Updates): Sql {
     ...conditionsOf(updates.shown, before),
     ...admittedConditions(guard, before, written),
     ...referenced.map((row) => sql`(${row.id} is null or ${row.alias}.id is not null)`),
-    ...rulesOf(shape, written),
+    ...rulesOfChanged(shape, written),
     ...uniqueConditions(entity, changed, own, updates.id.param),
   ]
   const joins = referenced.map((row) => sql` left join ${row.alias} on ${row.alias}.id = ${row.id}`)
   const copied = referenced.map(({ alias }) => sql`, ${alias}."K" as ${alias}`)
   const { from } = batchInput(operands, paramsOf(operands))
-  const ofRun = (piece: Sql) => replaceParams(piece, value)
+  const ofRun = (part: Sql) => replaceParams(part, value)
   return sql`"Changes" as materialized (
     select b.*${join(copied, sql``)}, ${ofRun(differs(changed))} as "Differs", ${ofRun(differs(renaming))} as "Renames",
-      ${isTrue(conditions.map(ofRun))} as "Ok"
+      ${allTrue(conditions.map(ofRun))} as "Ok"
     from ${from} left join "Before" as before on before.id = ${value(updates.id.param)}${ofRun(join(joins, sql``))}
   )`
 }
@@ -159,7 +159,7 @@ function whenGiven(isGiven: Sql | null, given: Sql, otherwise: Sql): Sql {
 }
 
 /** Returns conditions that the rules hold after the update. Rules between two unchanged values are left out. */
-function rulesOf({ entity: { rules }, changed }: UpsertShape, written: ValueOf): Sql[] {
+function rulesOfChanged({ entity: { rules }, changed }: UpsertShape, written: ValueOf): Sql[] {
   const concerned = rules.filter(({ later, earlier }) => changed.includes(later) || changed.includes(earlier))
   return concerned.map(({ later, earlier }) => sql`(${written(later)} >= ${written(earlier)}) is not false`)
 }
@@ -203,11 +203,6 @@ export function shownNames({ entity }: UpsertShape, isShown: boolean): Sql {
 
 export function hasReadable(...guards: readonly GuardParts[]): boolean {
   return guards.some(({ readable }) => readable.length > 0)
-}
-
-/** Joins conditions by `and` to one condition that is true or false, but never null. */
-export function isTrue(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`true` : sql`(${join(conditions, sql` and `)}) is true`
 }
 
 function anyOf(conditions: readonly Sql[]): Sql {

@@ -49,7 +49,7 @@ const NO_SERVER_MS_MIN = 3_600_000
 export class HookRun {
   /** Position in the feed at which the hook will be when the whole queue is delivered. */
   private queueEnd: ChangesToken
-  private queue: { readonly line: ChangeEvent; isDelivered: boolean }[] = []
+  private queue: { readonly event: ChangeEvent; isDelivered: boolean }[] = []
   private savedMs: number
   private hasEnded = false
   private views: readonly View[] = []
@@ -76,7 +76,7 @@ export class HookRun {
   /** Time of the oldest change that was read and not yet delivered, in ms since 1970; null if all are delivered. */
   get waitingSinceMs(): number | null {
     const waiting = this.queue.find(({ isDelivered }) => !isDelivered)
-    return waiting === undefined ? null : Date.parse(waiting.line.at)
+    return waiting === undefined ? null : Date.parse(waiting.event.at)
   }
 
   private async run(): Promise<void> {
@@ -109,14 +109,14 @@ export class HookRun {
   private async fillQueue() {
     const { changes, waits, log } = this.parts
     try {
-      const { lines, end, more } = await changes.pageAfter(this.views, this.queueEnd, {
+      const { events, end, more } = await changes.pageAfter(this.views, this.queueEnd, {
         pageSize: PAGE_EVENTS,
         hasRows: false,
       })
       this.queueEnd = end
-      this.queue = lines
-        .filter((line) => wantsEvent(this.hook.events, eventOf(line, ':')))
-        .map((line) => ({ line, isDelivered: false }))
+      this.queue = events
+        .filter((event) => wantsEvent(this.hook.events, eventOf(event, ':')))
+        .map((event) => ({ event, isDelivered: false }))
       if (this.queue.length > 0) return
       this.hook.checkpoint = end
       if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
@@ -146,11 +146,11 @@ export class HookRun {
     let status: string | null = null
     for (const queued of this.queue) {
       if (queued.isDelivered) continue
-      const row = `${queued.line.entity.table} ${queued.line.id}`
+      const row = `${queued.event.entity.table} ${queued.event.id}`
       while (running.size >= inFlightMax || running.has(row)) await Promise.race(running.values())
       const isEnough = running.size === 0 && status !== null && isFailing
       if (failures.length > 0 || this.signal.aborted || performance.now() > untilMs || isEnough) break
-      const delivery = this.parts.deliver(this.hook, this.messageOf(queued.line), this.signal).then((outcome) => {
+      const delivery = this.parts.deliver(this.hook, this.messageOf(queued.event), this.signal).then((outcome) => {
         running.delete(row)
         if (!outcome.isDelivered) return void failures.push(outcome)
         queued.isDelivered = true
@@ -171,7 +171,7 @@ export class HookRun {
     const first = this.queue.findIndex(({ isDelivered }) => !isDelivered)
     const done = first === -1 ? this.queue.length : first
     const last = this.queue[done - 1]
-    if (last) this.hook.checkpoint = readToken(last.line.token) as ChangesToken
+    if (last) this.hook.checkpoint = readToken(last.event.token) as ChangesToken
     this.queue = this.queue.slice(done)
     if (this.queue.length === 0) this.hook.checkpoint = this.queueEnd
   }
@@ -225,11 +225,11 @@ export class HookRun {
    * Returns the message of a change. Its id is made of the hook and the change, so it is the same in each attempt of each
    * process.
    */
-  private messageOf(line: ChangeEvent): Message {
+  private messageOf(event: ChangeEvent): Message {
     const { id, rights } = this.hook
     const show = (token: string) => (rights === null ? token : this.parts.tokens.seal(token))
-    const head = `"type":"${eventOf(line, '.')}","timestamp":"${instantOf(line)}"`
-    return { id: `msg_${id}_${show(line.token)}`, body: `{${head},"data":${eventText(line, false, show)}}` }
+    const head = `"type":"${eventOf(event, '.')}","timestamp":"${instantOf(event)}"`
+    return { id: `msg_${id}_${show(event.token)}`, body: `{${head},"data":${eventText(event, false, show)}}` }
   }
 
   private fields() {

@@ -157,7 +157,7 @@ export function compileWaiting(
 ): Statement | null {
   const isLater = isAfter(after)
   const limit = sql`order by position, number limit ${integer(max)}`
-  const pieces = views.flatMap((view) => {
+  const ofViews = views.flatMap((view) => {
     const { plural, table } = view
     const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
     if (actions.length === 0) return []
@@ -166,9 +166,9 @@ export function compileWaiting(
       sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isLater} and position < ${SETTLED}${andShown(view)} ${limit})`,
     ]
   })
-  if (pieces.length === 0) return null
+  if (ofViews.length === 0) return null
   return toStatement(
-    // Sorts by the columns of `piece`, because the selected columns are texts.
-    sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece order by piece.position, piece.number limit ${integer(max)}`,
+    // Sorts by the columns of `event`, because the selected columns are texts.
+    sql`select position::text, number::text from (${join(ofViews, sql` union all `)}) as event order by event.position, event.number limit ${integer(max)}`,
   )
 }

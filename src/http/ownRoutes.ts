@@ -32,14 +32,14 @@ export function requireFree(own: readonly OwnRoute[], routes: readonly Route[], 
 }
 
 /** Functions that answer `ask`, by the request that a route of APP_FILE was called with. */
-const askers = new WeakMap<Request, NonNullable<ResourceRequest['answerInner']>>()
+const innerAnswers = new WeakMap<Request, NonNullable<ResourceRequest['answerInner']>>()
 
 /** Makes an endpoint from a route of APP_FILE. Keys, limits and errors apply to it as to all endpoints. */
 export function ownEndpoint({ method, path, isOpen, handle }: OwnRoute): Endpoint {
   const route = path.replace(/:(\w+)\??/g, '{$1}')
   const respond = async (call: ResourceRequest) => {
     const request = await bounded(call.request)
-    if (call.answerInner) askers.set(request, call.answerInner)
+    if (call.answerInner) innerAnswers.set(request, call.answerInner)
     return replyOf(await handle(request))
   }
   return defineEndpoint({ [method]: respond }, { isOpen, route })
@@ -135,7 +135,7 @@ function passOn(request: Request, method: string, headers: Headers) {
  * Error if `request` is not a client's
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
-  const answer = askers.get(request)
+  const answer = innerAnswers.get(request)
   if (!answer) throw new Error('ask() needs the request of a client, as a route of APP_FILE gets it')
   const headers = new Headers({ 'Content-Type': 'application/json' })
   passOn(request, method, headers)

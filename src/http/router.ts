@@ -96,8 +96,8 @@ export class Router {
     if (fixed) return { endpoint: fixed, id: '' }
     const slash = path.indexOf('/', 1)
     if (slash === -1 || slash >= end) return null
-    const behind = path.indexOf('/', slash + 1)
-    const idEnd = behind === -1 ? end : Math.min(behind, end)
+    const nextSlash = path.indexOf('/', slash + 1)
+    const idEnd = nextSlash === -1 ? end : Math.min(nextSlash, end)
     const id = path.slice(slash + 1, idEnd)
     const endpoint = named(this.items, path.slice(1, slash) + path.slice(idEnd, end))
     return endpoint && id !== '' ? { endpoint, id: decode(id) } : null

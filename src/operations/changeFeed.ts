@@ -86,10 +86,10 @@ export class ChangeFeed {
     if (query.waitMs > 0) call.server?.timeout(request, query.waitMs / 1_000 + SPARE_SECONDS)
     let { after } = query
     for (;;) {
-      const { lines, more, end } = await parts.readAfter(after)
-      const isDue = lines.length > 0 || more || performance.now() >= untilMs || parts.isOver()
+      const { events, more, end } = await parts.readAfter(after)
+      const isDue = events.length > 0 || more || performance.now() >= untilMs || parts.isOver()
       if (isDue || !(await waitForEvent(end, untilMs, parts))) {
-        return respondChanges(lines, writeToken(end), more, { hasValues: false, show: parts.showToken })
+        return respondChanges(events, writeToken(end), more, { hasValues: false, show: parts.showToken })
       }
       // The key may have been revoked, or have lost rights, during the wait.
       await parts.recheckKey(false)
@@ -118,14 +118,14 @@ export class ChangeFeed {
     const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? excerpt(call.id)}, and no change of one.`)
     if (id === null) throw absent
     const { after } = query
-    const { lines, more, end } = await this.changes.historyAfter(view, id, after, query)
+    const { events, more, end } = await this.changes.historyAfter(view, id, after, query)
     const hasEvent = async () =>
-      after === 'now' && (await this.changes.historyAfter(view, id, null, { ...query, pageSize: 1 })).lines.length > 0
-    const isKnown = lines.length > 0 || more || (after !== null && after !== 'now')
+      after === 'now' && (await this.changes.historyAfter(view, id, null, { ...query, pageSize: 1 })).events.length > 0
+    const isKnown = events.length > 0 || more || (after !== null && after !== 'now')
     if (!isKnown && !(await hasEvent()) && (await this.parts.database.read(compileGet(entity, id))).length === 0) throw absent
-    const last = lines.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
+    const last = events.at(-1)?.token ?? (after === null ? null : writeToken(after === 'now' ? end : after))
     const next = more ? writeToken(end) : last
-    return respondChanges(lines, next, more, { hasValues, show: (token) => this.showToken(call.rights, token) })
+    return respondChanges(events, next, more, { hasValues, show: (token) => this.showToken(call.rights, token) })
   }
 
   /** Returns a token in the form that the key gets: sealed, or as it is. */
@@ -199,14 +199,14 @@ export async function* followTexts(first: ChangesPage, parts: FollowParts): Asyn
   let heartbeatAtMs = 0
   let page = first
   for (;;) {
-    const { lines, more, end } = page
-    if (lines.length > paidEvents) {
+    const { events, more, end } = page
+    if (events.length > paidEvents) {
       await parts.recheckKey(true)
       paidEvents += CHARGED_EVENTS
     }
-    paidEvents -= lines.length
-    if (lines.length > 0) {
-      yield lines.map((line) => `${eventText(line, false, parts.showToken)}\n`).join('')
+    paidEvents -= events.length
+    if (events.length > 0) {
+      yield events.map((event) => `${eventText(event, false, parts.showToken)}\n`).join('')
       heartbeatAtMs = performance.now() + heartbeatMs
     }
     if (!more) {

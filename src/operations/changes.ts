@@ -37,7 +37,7 @@ type After = ChangesQuery['after']
 type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
 
 export interface ChangesPage {
-  readonly lines: readonly ChangeEvent[]
+  readonly events: readonly ChangeEvent[]
   readonly more: boolean
   /** Token of the next page. */
   readonly end: ChangesToken
@@ -77,23 +77,23 @@ export class Changes {
     })
   }
 
-  private async readPage(after: After, query: PageQuery, events: Events): Promise<ChangesPage> {
-    const { views } = events
+  private async readPage(after: After, query: PageQuery, source: Events): Promise<ChangesPage> {
+    const { views } = source
     const mayHide = after !== 'now' && views.some(hidesProperties)
     const untilMs = performance.now() + PAGE_MS_MAX
-    const lines: ChangeEvent[] = []
-    for (let place = after; ; ) {
-      const last = mayHide ? await this.stretchEndOf(events, place as Exclude<After, 'now'>) : null
-      const pageSize = query.pageSize - lines.length
-      const compile = (start: FeedPosition | null) => events.compile(start, pageSize + 1, last)
-      const page = await this.read(views, compile, place, { ...query, pageSize })
-      lines.push(...page.lines)
+    const events: ChangeEvent[] = []
+    for (let from = after; ; ) {
+      const last = mayHide ? await this.stretchEndOf(source, from as Exclude<After, 'now'>) : null
+      const pageSize = query.pageSize - events.length
+      const compile = (start: FeedPosition | null) => source.compile(start, pageSize + 1, last)
+      const page = await this.read(views, compile, from, { ...query, pageSize })
+      events.push(...page.events)
       // If more events follow, the page ends at its last event, which this read or an earlier read has found.
-      if (page.more) return { lines, more: true, end: readToken(lines.at(-1)?.token ?? '') as ChangesToken }
-      if (last === null) return { ...page, lines }
+      if (page.more) return { events, more: true, end: readToken(events.at(-1)?.token ?? '') as ChangesToken }
+      if (last === null) return { ...page, events }
       // The loop goes on until the page is full, because a short page would tell how many events are hidden.
-      place = { run: page.end.run, ...last }
-      if (performance.now() > untilMs) return { lines, more: true, end: place }
+      from = { run: page.end.run, ...last }
+      if (performance.now() > untilMs) return { events, more: true, end: from }
     }
   }
 
@@ -117,24 +117,24 @@ export class Changes {
     const page = found.slice(0, pageSize)
     const viewNamed = (name: string) => views.find(({ table }) => table === name) as View
     const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewNamed(row.entity) }))
-    const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
+    const events = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
     // All events before `settled` were read. A history also has later events. Its page ends at `settled` anyway, because
     // transactions in progress may still add events between `settled` and a later event.
     const { run, settled } = first
     const { position, number } = (more && page.at(-1)) || { position: settled, number: '0' }
-    return { lines, more, end: { run, position, number } }
+    return { events, more, end: { run, position, number } }
   }
 
   /** Adds the current rows to events. The rows are at least as new as the events, because the events were read first. */
-  private async withRows(lines: readonly ChangeEvent[]): Promise<ChangeEvent[]> {
-    const wantedRows = [...Map.groupBy(lines, ({ entity }) => entity)].map(
-      ([{ whole }, lines]) => [whole, [...new Set(lines.map(({ id }) => id))]] as const,
+  private async withRows(events: readonly ChangeEvent[]): Promise<ChangeEvent[]> {
+    const wantedRows = [...Map.groupBy(events, ({ entity }) => entity)].map(
+      ([{ whole }, ofEntity]) => [whole, [...new Set(ofEntity.map(({ id }) => id))]] as const,
     )
     const found = new Map<string, Row>()
     for (const [index, ...values] of await this.database.read(compileRows(wantedRows)))
       found.set(`${wantedRows[Number(index)]?.[0].table} ${values[0]}`, values)
-    return lines.map((line) => ({ ...line, row: found.get(`${line.entity.table} ${line.id}`) ?? null }))
+    return events.map((event) => ({ ...event, row: found.get(`${event.entity.table} ${event.id}`) ?? null }))
   }
 }
 

@@ -1,5 +1,5 @@
 // Streams of lists: reads all rows piece by piece, charges for every 1,000 rows, and pauses while other requests are served. D55
-import { compilePiece, streamColumns } from '../compile/stream.ts'
+import { compileStreamBatch, streamColumns } from '../compile/stream.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
 import { listCostOf } from '../model/listCost.ts'
@@ -17,7 +17,7 @@ import { suggestCheaperQuery, withAdvice } from './lists.ts'
 import { type ResourceParts, type ResourceRequest, requireRight } from './resourceRequest.ts'
 
 /** One read of a stream: up to `size` rows, plus one if more follow. */
-interface Piece {
+interface StreamBatch {
   readonly rows: readonly Row[]
   readonly size: number
   readonly ms: number
@@ -34,29 +34,29 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
   const headers = streamHeaders(view.plural, form, call.request.headers)
   const columns = streamColumns(view, query)
   const length = columns.reduce((sum, { kind }) => sum + (kind.lengthMax ?? VALUE_LENGTH), 0)
-  // The size of the first piece assumes that texts have their maximum length. The size of a later piece assumes rows as long as
-  // the longest row of the piece before, and is at most eight times `safeRows`.
-  const safeRows = Math.max(1, Math.floor(PIECE_LENGTH_MAX / length))
+  // The size of the first batch assumes that texts have their maximum length. The size of a later batch assumes rows as long as
+  // the longest row of the batch before, and is at most eight times `safeRows`.
+  const safeRows = Math.max(1, Math.floor(BATCH_LENGTH_MAX / length))
   let rowsMax = safeRows
   let sized: StreamQuery | null = null
   const keys = order(view, query.sorts).map(({ property }) => columns.indexOf(property))
 
-  async function readPieceAfter(last: Row | null, size: number): Promise<Piece> {
+  async function readBatchAfter(last: Row | null, size: number): Promise<StreamBatch> {
     const startMs = performance.now()
     const position = last && keys.map((index) => last[index] as string | null)
     sized ??= await withFewIds(query, view.whole, parts.database)
-    const statement = compilePiece(view.whole, sized, columns, position, size)
+    const statement = compileStreamBatch(view.whole, sized, columns, position, size)
     const advice = () => suggestCheaperQuery({ ...query, page: 1, seek: null })
     const rows = await listReads.read(statement, call, demand).catch(withAdvice(advice))
-    if (safeRows < PAID_ROWS) rowsMax = Math.max(1, Math.min(8 * safeRows, Math.floor(PIECE_LENGTH_MAX / longestOf(rows))))
+    if (safeRows < PAID_ROWS) rowsMax = Math.max(1, Math.min(8 * safeRows, Math.floor(BATCH_LENGTH_MAX / longestOf(rows))))
     return { rows, size, ms: performance.now() - startMs }
   }
 
-  async function* pieces(first: Piece): AsyncGenerator<readonly Row[]> {
+  async function* batches(first: StreamBatch): AsyncGenerator<readonly Row[]> {
     let paidRows = PAID_ROWS
-    let piece = first
+    let batch = first
     for (;;) {
-      const { rows, size, ms } = piece
+      const { rows, size, ms } = batch
       const hasMore = rows.length > size
       yield hasMore ? rows.slice(0, size) : rows
       if (!hasMore) return
@@ -67,7 +67,7 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
         if (rights) requireSameRights(rights, view, query.may, hasPaths)
         paidRows = PAID_ROWS
       }
-      piece = await readPieceAfter(rows[size - 1] as Row, Math.min(rowsMax, rowsOfPiece(paidRows, ms)))
+      batch = await readBatchAfter(rows[size - 1] as Row, Math.min(rowsMax, rowsOfBatch(paidRows, ms)))
     }
   }
 
@@ -75,8 +75,8 @@ export function streamList(view: View, parts: ResourceParts, call: ResourceReque
     // The token is read before the rows, so that all changes during the stream come after it.
     const token = form === 'ndjson' ? await changesToken?.(view, call.rights) : null
     if (token) headers['X-Changes-After'] = token
-    const first = await readPieceAfter(null, Math.min(rowsMax, rowsOfPiece(PAID_ROWS, 0)))
-    return textsOf(streamWriter(view, query, columns, form), pieces(first))
+    const first = await readBatchAfter(null, Math.min(rowsMax, rowsOfBatch(PAID_ROWS, 0)))
+    return textsOf(streamWriter(view, query, columns, form), batches(first))
   })
 }
 
@@ -95,12 +95,12 @@ export function requireSameRights(rights: GrantedRights, view: View, may: Reach 
 }
 
 /**
- * Yields the pieces, and calls `requireAllowed` after every `PAID_ROWS` rows: the key of a slow client may lose its right
+ * Yields the batches, and calls `requireAllowed` after every `PAID_ROWS` rows: the key of a slow client may lose its right
  * meanwhile.
  */
-export async function* whileAllowed(pieces: Pieces, requireAllowed: () => Promise<void>): AsyncGenerator<readonly Row[]> {
+export async function* whileAllowed(batches: RowBatches, requireAllowed: () => Promise<void>): AsyncGenerator<readonly Row[]> {
   let isFirst = true
-  for await (const rows of pieces)
+  for await (const rows of batches)
     for (let at = 0; at < rows.length; at += PAID_ROWS) {
       if (!isFirst) await requireAllowed()
       isFirst = false
@@ -108,12 +108,12 @@ export async function* whileAllowed(pieces: Pieces, requireAllowed: () => Promis
     }
 }
 
-type Pieces = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>
+type RowBatches = AsyncIterable<readonly Row[]> | Iterable<readonly Row[] | Promise<readonly Row[]>>
 
 /** Yields the text before the rows, if there is one, and then texts of up to `TEXT_ROWS` rows. */
-export async function* textsOf({ begin, write }: StreamWriter, pieces: Pieces): AsyncGenerator<string> {
+export async function* textsOf({ begin, write }: StreamWriter, batches: RowBatches): AsyncGenerator<string> {
   if (begin !== '') yield begin
-  for await (const rows of pieces)
+  for await (const rows of batches)
     for (let at = 0; at < rows.length; at += TEXT_ROWS)
       yield rows
         .slice(at, at + TEXT_ROWS)
@@ -157,9 +157,9 @@ function longestOf(rows: readonly Row[]): number {
 }
 
 /** Maximum characters of a piece if all texts have their maximum length. */
-const PIECE_LENGTH_MAX = 8_000_000
+const BATCH_LENGTH_MAX = 8_000_000
 /** Maximum rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
-const PIECE_ROWS_SHARED = 100
+const BATCH_ROWS_SHARED = 100
 /**
  * Maximum duration of a read that lets the next piece be smaller. A longer read is slow because it sorts, and smaller pieces
  * would need more sorts.
@@ -179,9 +179,9 @@ function areOthersServed(): boolean {
   return performance.now() - lastAnswerMs <= OTHERS_MS
 }
 
-/** Returns the size of the next piece, at most `paidRows`. `lastMs`: duration of the last read. */
-function rowsOfPiece(paidRows: number, lastMs: number): number {
-  return areOthersServed() && lastMs <= QUICK_MS_MAX ? Math.min(PIECE_ROWS_SHARED, paidRows) : paidRows
+/** Returns the size of the next batch, at most `paidRows`. `lastMs`: duration of the last read. */
+function rowsOfBatch(paidRows: number, lastMs: number): number {
+  return areOthersServed() && lastMs <= QUICK_MS_MAX ? Math.min(BATCH_ROWS_SHARED, paidRows) : paidRows
 }
 
 /** Slows a stream down while other requests are answered: it pauses twice as long as it has worked. */

@@ -78,11 +78,11 @@ export function chainsOf(view: View): string[] {
   return view.properties.flatMap((property) => {
     if (property.reference?.isToItself) return [property.name]
     const target = property.reference === null ? null : view.related(property)
-    return target === null ? [] : chainsBehind(target).map((name) => `${property.name}.${name}`)
+    return target === null ? [] : selfReferencesOf(target).map((name) => `${property.name}.${name}`)
   })
 }
 
-function chainsBehind({ properties }: View): string[] {
+function selfReferencesOf({ properties }: View): string[] {
   return properties.flatMap(({ name, reference }) => (reference?.isToItself ? [name] : []))
 }
 
@@ -103,8 +103,8 @@ export function meantPath(view: View, name: string, references = REFERENCES_MAX)
   const spelled = pathSpelled(view, text, references) ?? misspelledPath(view, name, references)
   // The name of a property of the view itself is no path.
   if (spelled !== null) return findMember(view, spelled) === undefined ? { name: spelled, namesReference: true } : null
-  const behind = view.properties.map((reference) => pathThrough(view, reference, text, 0)).find((path) => path !== null)
-  return behind ? { name: behind, namesReference: false } : null
+  const implied = view.properties.map((reference) => pathThrough(view, reference, text, 0)).find((path) => path !== null)
+  return implied ? { name: implied, namesReference: false } : null
 }
 
 /** Finds the property or the path that a name spells. `text`: the name in lower-case letters and digits. */

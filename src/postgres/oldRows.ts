@@ -40,15 +40,15 @@ export function oldChanges(days: number): DeleteSlice {
         select (select entity from entity_change where entity > name order by entity limit 1) from entity where name is not null
       ),
       old as materialized (
-        select line.* from entity cross join lateral (
+        select event.* from entity cross join lateral (
           select entity, position, number, at from entity_change where entity = name order by position, number limit ${rows}
-        ) as line
+        ) as event
         where at < now() - make_interval(days => ${days}) and (select pg_try_advisory_xact_lock(${LOCK}::bigint))
       ),
       deleted as (
-        delete from entity_change as line using old
-        where (line.entity, line.position, line.number) = (old.entity, old.position, old.number)
-        returning line.entity, line.position, line.number
+        delete from entity_change as event using old
+        where (event.entity, event.position, event.number) = (old.entity, old.position, old.number)
+        returning event.entity, event.position, event.number
       ),
       marked as (
         update change_feed set deleted_position = last.position, deleted_number = last.number
@@ -88,7 +88,7 @@ export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
       ),
       deleted as (
         delete from row_change where ctid = any (array(
-          select line.ctid from row_change as line join newest using (relation)
+          select change.ctid from row_change as change join newest using (relation)
           where transaction < ${before}::xid8 and transaction < last limit ${ROW_CHANGES_PER_ROW * rows}
         )) returning 1
       ),

@@ -140,9 +140,9 @@ test('a stream of changes without events sends a new token at each heartbeat', a
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(
-    { lines: [], more: false, end },
+    { events: [], more: false, end },
     {
-      readAfter: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) } }),
+      readAfter: async () => ({ events: [], more: false, end: { ...end, position: String(++reads + 1) } }),
       wait: async (_, untilMs) => {
         await Bun.sleep(Math.max(0, untilMs - performance.now()))
         return false
@@ -162,9 +162,9 @@ test('a stream of changes that reads 100 pages without events sends a heartbeat 
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(
-    { lines: [], more: false, end },
+    { events: [], more: false, end },
     {
-      readAfter: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) } }),
+      readAfter: async () => ({ events: [], more: false, end: { ...end, position: String(++reads + 1) } }),
       wait: async () => true,
       recheckKey: async () => undefined,
       showToken: (token) => token,

@@ -50,7 +50,7 @@ const STATE =
 const EVENT =
   "position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text"
 const page = (events: string) =>
-  `${STATE}, ${EVENT} from change_feed as l left join lateral (${events}) as line on true order by line.position, line.number`
+  `${STATE}, ${EVENT} from change_feed as l left join lateral (${events}) as event on true order by event.position, event.number`
 const eventsOf = (table: string, after: string, shown: string, limit: string) =>
   `(select * from entity_change where entity = '${table}' and (position, number) > ${after} and position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint${shown} order by position, number limit ${limit}::int)`
 
@@ -65,9 +65,9 @@ const ofRow = (table: string) => {
 test('the statement for changes has no condition on changed properties if the views show all properties', () => {
   const start = '(l.deleted_position, l.deleted_number)'
   const both = compileChanges([all, wholeView(employee)], null, 51)
-  const pieces = ['company', 'employee'].map((table) => eventsOf(table, start, '', '$1')).join(' union all ')
+  const events = ['company', 'employee'].map((table) => eventsOf(table, start, '', '$1')).join(' union all ')
   expect(both).toEqual({
-    text: page(`select * from (${pieces}) as piece order by position, number limit $1::int`),
+    text: page(`select * from (${events}) as event order by position, number limit $1::int`),
     values: ['51'],
   })
   const history = compileHistory(all, '7', { position: '3', number: '4' }, 51)
@@ -86,7 +86,7 @@ test('views that show different properties share one statement for changes, with
   expect(text('Title')).toBe(text('JobTitle WorkEmail'))
   expect(compileChanges([employees('Id', 'JobTitle', 'WorkEmail')], after, 51)).toEqual({
     text: page(
-      `select * from (${eventsOf('employee', '($1::bigint, $2::bigint)', shown.replace('$4', '$3'), '$4')}) as piece order by position, number limit $4::int`,
+      `select * from (${eventsOf('employee', '($1::bigint, $2::bigint)', shown.replace('$4', '$3'), '$4')}) as event order by position, number limit $4::int`,
     ),
     values: ['3', '4', '{"id","work_email","job_title"}', '51'],
   })

@@ -10,7 +10,7 @@ import { useDatabase } from '../support/database.ts'
 const { sql, poolOf } = useDatabase()
 const database = poolOf()
 
-test.each(['Total', 'Place', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Groups'])(
+test.each(['Total', 'Range', 'Page', 'First', 'Lines', 'Changed', 'Found', 'Groups'])(
   'an entity can have a name that statements of lists use for a subquery: %s',
   async (called) => {
     const entity = defineEntity(called, { id: identity(), name: text() })

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
-import { compilePiece, streamColumns } from '../../src/compile/stream.ts'
+import { compileStreamBatch, streamColumns } from '../../src/compile/stream.ts'
 import { compileSummary } from '../../src/compile/summary.ts'
 import { defineEntity, identity, text } from '../../src/model/entity.ts'
 import type { Seek } from '../../src/model/query.ts'
@@ -33,10 +33,10 @@ const MATCHING = Array.from({ length: ROWS }, (_, index) => index + 1).filter(
 
 const listOf = (query: string, seek: Seek | null = null) =>
   compileList(note, { ...parseList(wholeView(note), `${FILTERS}&${query}`), seek })
-const behind = (...position: (string | null)[]): Seek => ({ side: 'after', position })
-function pieceOf(query: string, position: readonly string[] | null): Statement {
+const after = (...position: (string | null)[]): Seek => ({ side: 'after', position })
+function batchOf(query: string, position: readonly string[] | null): Statement {
   const stream = parseStream(wholeView(note), `${FILTERS}&${query}`, 'ndjson')
-  return compilePiece(note, stream, streamColumns(note, stream), position, 100)
+  return compileStreamBatch(note, stream, streamColumns(note, stream), position, 100)
 }
 
 const statements: [string, () => Statement][] = [
@@ -44,10 +44,10 @@ const statements: [string, () => Statement][] = [
   ['the first page of a sorted list', () => listOf('sort=-Author')],
   ['a later page of a list', () => listOf('sort=Author&page=3')],
   ['the last page of a list', () => listOf('sort=Author,Title&page=11')],
-  ['a page of a list by a cursor', () => listOf('sort=Author', behind('Author 21', '1000'))],
-  ['a page of a list by a cursor without a value', () => listOf('sort=-Body,Title', behind(null, 'x', '1000'))],
-  ['the first piece of a stream', () => pieceOf('sort=Author', null)],
-  ['a later piece of a stream', () => pieceOf('sort=Author', ['Author 21', '1000'])],
+  ['a page of a list by a cursor', () => listOf('sort=Author', after('Author 21', '1000'))],
+  ['a page of a list by a cursor without a value', () => listOf('sort=-Body,Title', after(null, 'x', '1000'))],
+  ['the first batch of a stream', () => batchOf('sort=Author', null)],
+  ['a later batch of a stream', () => batchOf('sort=Author', ['Author 21', '1000'])],
   [
     'a page of a summary',
     () => compileSummary(note, parseSummary(wholeView(note), `${FILTERS}&groupBy=Author`, 'json'), { offset: 0, size: 5 }),
@@ -101,8 +101,8 @@ test('lists by parts of texts have the right rows and totals on pages by number 
       const query = `sort=${sort}&PageSize=${size}`
       expect(await read(listOf(`${query}&page=${page}`))).toEqual(expected)
       const before = ids[(page - 1) * size - 1]
-      const after = before && (await read(listOf(query, behind(String(before)))))
-      if (after) expect(after.slice(0, size)).toEqual(expected)
+      const next = before && (await read(listOf(query, after(String(before)))))
+      if (next) expect(next.slice(0, size)).toEqual(expected)
     }
   expect(await read(listOf('Title=none'))).toEqual([])
   expect(await read(listOf('page=100'))).toEqual([[0, MATCHING.length]])

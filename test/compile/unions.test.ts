@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
 import { shapeOf, valuesOf } from '../../src/compile/parts.ts'
 import { compileGet } from '../../src/compile/row.ts'
-import { compilePiece } from '../../src/compile/stream.ts'
+import { compileStreamBatch } from '../../src/compile/stream.ts'
 import { compileSummary } from '../../src/compile/summary.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { type Filter, unionFilter, united } from '../../src/model/query.ts'
@@ -28,8 +28,8 @@ const filtersOf = (query: string) => parseList(wholeView(absence), query).filter
 /** Ids of the rows that match, as a stream has them. */
 async function idsOf(entity: Entity, filters: readonly Filter[]): Promise<number[]> {
   const form = { may: null, choice: null, hasMark: false, isForExcel: false, hasDecimalComma: false }
-  const piece = compilePiece(entity, { filters, sorts: [], ...form }, [entity.id], null, 100_000)
-  return (await database.read(piece)).map(([id]) => Number(id))
+  const statement = compileStreamBatch(entity, { filters, sorts: [], ...form }, [entity.id], null, 100_000)
+  return (await database.read(statement)).map(([id]) => Number(id))
 }
 
 describe('a union finds the rows of its alternatives, each once, and combines with any other filter', () => {

@@ -43,17 +43,17 @@ test('a statement for a history reads at most about 20,000 events, however many 
   const changes = new Changes(counting)
   const query = { pageSize: 50, hasRows: false }
   const page = await changes.historyAfter(named, '7', null, query)
-  expect([page.lines.length, page.more]).toEqual([VISIBLE.length, false])
+  expect([page.events.length, page.more]).toEqual([VISIBLE.length, false])
   // Each page is read from its token on, and not from the first event of the row.
   const first = await changes.historyAfter(named, '7', null, { ...query, pageSize: 3 })
-  expect([first.lines.length, first.more]).toEqual([3, true])
-  const after = readToken(first.lines[2]?.token ?? '')
+  expect([first.events.length, first.more]).toEqual([3, true])
+  const after = readToken(first.events[2]?.token ?? '')
   const before = read.length
-  expect((await changes.historyAfter(named, '7', after, query)).lines).toHaveLength(1)
+  expect((await changes.historyAfter(named, '7', after, query)).events).toHaveLength(1)
   expect(Math.max(...read)).toBeLessThan(20_100)
   expect(Math.max(...read)).toBeGreaterThan(19_000)
   expect(read.slice(before).reduce((sum, events) => sum + events)).toBeLessThan(2 * (EVENTS - 50_000) + 100)
   read.length = 0
-  expect((await changes.historyAfter(wholeView(company), '7', after, query)).lines).toHaveLength(50)
+  expect((await changes.historyAfter(wholeView(company), '7', after, query)).events).toHaveLength(50)
   expect(Math.max(...read)).toBeLessThan(100)
 })
