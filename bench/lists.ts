@@ -126,7 +126,7 @@ async function measureKind(table: MeasuredTable, kind: Kind): Promise<Measured> 
   const untilMs = performance.now() + SETTLE_MS_MAX
   for (let found = 0; found < WARM_LISTS && performance.now() < untilMs; ) {
     for (const query of drawn(kind, 10)) found = isFound(table.find(query)) ? found + 1 : 0
-    await table.settled()
+    await table.indexesBuilt()
   }
   return measureAll(table, drawn(kind, options.lists))
 }
@@ -194,7 +194,7 @@ async function checkAll(table: MeasuredTable, absences: Absences) {
   for (const kind of kinds) {
     const [query] = drawn(kind, 1) as [ListQuery]
     const found = table.find(query)
-    await table.settled()
+    await table.indexesBuilt()
     if (!isFound(found)) continue
     const ids = Array.from({ length: found.rows.length }, (_, index) => Number(found.rows.print(index, 0)))
     const expected = absences.search(query)

@@ -12,7 +12,7 @@ export interface MeasuredTable {
   /** Adds or replaces a row. */
   put(row: Row): void
   /** Resolves when all indexes that lists have asked for are built. */
-  settled(): Promise<void>
+  indexesBuilt(): Promise<void>
 }
 
 export interface FoundList {
@@ -36,7 +36,7 @@ export function loadTable(entity: Entity, rows: number, bytesMax: number, addAll
     },
     find: (query) => table.lists.find(query),
     put: (row) => table.put(row),
-    settled: () => table.settled(),
+    indexesBuilt: () => table.indexesBuilt(),
   }
 }
 

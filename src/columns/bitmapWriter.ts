@@ -128,7 +128,7 @@ export class BitmapWriter {
     kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
     for (const code of codes) {
       const slice = sliceBetween(index, code, code)
-      index.eachRun(slice.from.place, slice.to.place, (address, count) => kernel.wasm.flip(address, count, to))
+      index.eachRun(slice.from.position, slice.to.position, (address, count) => kernel.wasm.flip(address, count, to))
     }
   }
 
@@ -137,33 +137,33 @@ export class BitmapWriter {
     const { kernel, slotsInUse, bitmapBytes } = store
     const ids = some.toSet()
     // The bit after the last id stays 0: a code outside the range of the ids is looked up at this bit.
-    const place = this.placeOfMarks(ids.bytes + 4)
-    const words = place >>> 2
+    const marks = this.reserveMarks(ids.bytes + 4)
+    const words = marks >>> 2
     kernel.words.set(ids.words, words)
     kernel.words[words + ids.words.length] = 0
     const address = store.addressOf(column)
     if (store.isWide(column)) {
-      kernel.wasm.amongIds64(address, slotsInUse, place, BigInt(ids.base), ids.bits, to)
+      kernel.wasm.amongIds64(address, slotsInUse, marks, BigInt(ids.base), ids.bits, to)
       return
     }
     // A column of 32 bits cannot have ids from 2^31 on.
     const size = Math.min(ids.bits, 2 ** 31 - ids.base)
     if (size <= 0) kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
-    else kernel.wasm.amongIds32(address, slotsInUse, place, ids.base, size, to)
+    else kernel.wasm.amongIds32(address, slotsInUse, marks, ids.base, size, to)
   }
 
   private writeMarked(address: number, isMarked: (code: number) => boolean, texts: number, to: number) {
     const { kernel, slotsInUse } = this.store
-    const place = this.placeOfMarks(texts)
-    for (let code = 0; code < texts; code++) kernel.octets[place + code] = Number(isMarked(code))
-    kernel.wasm.marked(address, slotsInUse, place, to)
+    const marks = this.reserveMarks(texts)
+    for (let code = 0; code < texts; code++) kernel.octets[marks + code] = Number(isMarked(code))
+    kernel.wasm.marked(address, slotsInUse, marks, to)
   }
 
   /**
    * Returns the address of a buffer of at least `wanted` bytes. The address is valid until the next call. The size is a power of
    * two, so that a dictionary which grows by a few texts at a time does not need a new buffer each time. @throws KernelFull
    */
-  private placeOfMarks(wanted: number): number {
+  private reserveMarks(wanted: number): number {
     if (wanted <= this.marksBytes) return this.marks
     const { kernel } = this.store
     const bytes = Math.max(MARKS_BYTES_MIN, 2 ** Math.ceil(Math.log2(wanted)))
@@ -191,12 +191,12 @@ export class BitmapWriter {
     const { store } = this
     const { kernel, bitmapBytes } = store
     const bytes = range.bits / 8
-    const place = this.placeOfMarks(bytes)
-    kernel.octets.fill(0, place, place + bytes)
+    const marks = this.reserveMarks(bytes)
+    kernel.octets.fill(0, marks, marks + bytes)
     const column = store.addressOf(ID)
-    if (store.isWide(ID)) kernel.wasm.setIds64(bits, bitmapBytes, column, BigInt(range.base), place)
-    else kernel.wasm.setIds32(bits, bitmapBytes, column, range.base, place)
-    return new IdSet(range.base, range.bits, kernel.words.slice(place >>> 2, (place + bytes) >>> 2), count)
+    if (store.isWide(ID)) kernel.wasm.setIds64(bits, bitmapBytes, column, BigInt(range.base), marks)
+    else kernel.wasm.setIds32(bits, bitmapBytes, column, range.base, marks)
+    return new IdSet(range.base, range.bits, kernel.words.slice(marks >>> 2, (marks + bytes) >>> 2), count)
   }
 }
 
@@ -207,22 +207,22 @@ export class BitmapWriter {
 export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): Slice {
   const first = index.order.targetAt(least, BEFORE_IDS)
   const last = index.order.targetAt(greatest, AFTER_IDS)
-  const from = { target: first, place: index.find(first) }
+  const from = { target: first, position: index.find(first) }
   // Filters may contradict each other: for example, the filter of a request and a filter that the client's rights add. Then no
   // row is between the bounds.
   if (compareTargets(first, last) >= 0) return { index, from, to: from, count: 0 }
-  const to = { target: last, place: index.find(last) }
-  return { index, from, to, count: index.count(from.place, to.place) }
+  const to = { target: last, position: index.find(last) }
+  return { index, from, to, count: index.count(from.position, to.position) }
 }
 
 /** Returns the rows with one code; for NaN, the rows without a value. If these rows are few, it is faster than `sliceBetween`. */
 export function sliceOf(index: SortedIndex, code: Code): Slice {
   const target = index.order.targetAt(code, BEFORE_IDS)
-  const place = index.find(target)
-  const count = index.countAt(place, target)
+  const position = index.find(target)
+  const count = index.countAt(position, target)
   if (count === null) return sliceBetween(index, code, code)
-  const from = { target, place }
-  const to = { target: { ...target, id: AFTER_IDS }, place: { leaf: place.leaf, at: place.at + count } }
+  const from = { target, position }
+  const to = { target: { ...target, id: AFTER_IDS }, position: { leaf: position.leaf, at: position.at + count } }
   return { index, from, to, count }
 }
 

@@ -12,7 +12,7 @@ const ROWS_MIN = 32_768
 const NO_ROWS = 0
 
 /** Position between two slots of an index: the number of a leaf, and the index of the next slot in the leaf. */
-export interface Place {
+export interface IndexPosition {
   readonly leaf: number
   readonly at: number
 }
@@ -21,18 +21,18 @@ export interface Place {
 interface IndexedRows {
   readonly order: ColumnOrder
   readonly size: number
-  find(target: Target): Place
-  placeOf(number: number): Place
-  end(): Place
-  count(from: Place, to: Place): number
-  slotAt(place: Place): number
-  eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void
+  find(target: Target): IndexPosition
+  positionOf(number: number): IndexPosition
+  end(): IndexPosition
+  count(from: IndexPosition, to: IndexPosition): number
+  slotAt(position: IndexPosition): number
+  eachRun(from: IndexPosition, to: IndexPosition, onRun: (address: number, count: number) => void): void
 }
 
 /** A bound of a range: its position in the index, and the target for which it was found. */
 export interface Bound {
   readonly target: Target
-  readonly place: Place
+  readonly position: IndexPosition
 }
 
 interface Checkpoint {
@@ -149,8 +149,8 @@ export class Checkpoints {
     if (low.bits === high.bits) kernel.words.fill(0, bits >>> 2, (bits + bitmapBytes) >>> 2)
     else if (low.bits === NO_ROWS) kernel.words.copyWithin(bits >>> 2, high.bits >>> 2, (high.bits + bitmapBytes) >>> 2)
     else kernel.wasm.andNot(high.bits, low.bits, bits, bitmapBytes)
-    this.flipBetween(low.place, from.place, bits)
-    this.flipBetween(high.place, to.place, bits)
+    this.flipBetween(low.position, from.position, bits)
+    this.flipBetween(high.position, to.position, bits)
   }
 
   /** Returns the number of rows that `writeBetween` would flip one by one. */
@@ -162,7 +162,7 @@ export class Checkpoints {
    * Returns the position of a checkpoint. A negative number means the start of the index, a number after the last checkpoint its
    * end.
    */
-  placeOf(number: number): Place {
+  positionOf(number: number): IndexPosition {
     if (number < 0) return { leaf: 0, at: 0 }
     return number < this.all.length ? this.index.find(this.all[number].target) : this.index.end()
   }
@@ -173,24 +173,24 @@ export class Checkpoints {
   }
 
   /** Returns the checkpoint, or the end of the index, that has the fewest rows between itself and a bound. */
-  private nearest({ target, place }: Bound): { bits: number; place: Place; distance: number } {
+  private nearest({ target, position }: Bound): { bits: number; position: IndexPosition; distance: number } {
     const { index } = this
     const next = this.nextAfter(target)
-    const before = this.placeOf(next - 1)
-    const after = this.placeOf(next)
-    const toBefore = index.count(before, place)
-    const toAfter = index.count(place, after)
-    if (toBefore <= toAfter) return { bits: this.bitsOf(next - 1), place: before, distance: toBefore }
-    return { bits: this.bitsOf(next), place: after, distance: toAfter }
+    const before = this.positionOf(next - 1)
+    const after = this.positionOf(next)
+    const toBefore = index.count(before, position)
+    const toAfter = index.count(position, after)
+    if (toBefore <= toAfter) return { bits: this.bitsOf(next - 1), position: before, distance: toBefore }
+    return { bits: this.bitsOf(next), position: after, distance: toAfter }
   }
 
-  /** Returns the address of the bitmap of the rows before a checkpoint. `number`: as in `placeOf`. */
+  /** Returns the address of the bitmap of the rows before a checkpoint. `number`: as in `positionOf`. */
   bitsOf(number: number): number {
     if (number < 0) return NO_ROWS
     return this.all[number]?.bits ?? this.index.order.store.liveBits
   }
 
-  private flipBetween(one: Place, other: Place, bits: number) {
+  private flipBetween(one: IndexPosition, other: IndexPosition, bits: number) {
     const { wasm } = this.index.order.store.kernel
     const [from, to] = compare(one, other) < 0 ? [one, other] : [other, one]
     this.index.eachRun(from, to, (address, count) => wasm.flip(address, count, bits))
@@ -204,14 +204,14 @@ export class Checkpoints {
   /**
    * Returns the code of the text of the row at a position; NaN if there is no row or no value, or if the index is not by ranks.
    */
-  private textCodeAt(place: Place): number {
+  private textCodeAt(position: IndexPosition): number {
     const { ranks, store, column } = this.index.order
-    const slot = this.index.slotAt(place)
+    const slot = this.index.slotAt(position)
     return ranks === null || slot < 0 ? Number.NaN : Number(store.codeAt(slot, column))
   }
 
   private targetOfNumber(number: number): Target | null {
-    const slot = this.index.slotAt(this.index.placeOf(number))
+    const slot = this.index.slotAt(this.index.positionOf(number))
     return slot < 0 ? null : this.index.order.targetOf(slot)
   }
 
@@ -220,15 +220,15 @@ export class Checkpoints {
     const { store } = this.index.order
     const { words } = store.kernel
     const bits = store.reserveBitmap()
-    const before = this.placeOf(at - 1)
-    const place = this.index.find(target)
+    const before = this.positionOf(at - 1)
+    const position = this.index.find(target)
     const known = this.all[at - 1]
     if (known !== undefined) words.copyWithin(bits >>> 2, known.bits >>> 2, (known.bits + store.bitmapBytes) >>> 2)
-    this.flipBetween(before, place, bits)
-    const rows = this.index.count(before, place)
+    this.flipBetween(before, position, bits)
+    const rows = this.index.count(before, position)
     const after = this.all[at]
     if (after !== undefined) after.rows -= rows
-    this.all.splice(at, 0, { target, textCode: this.textCodeAt(place), bits, rows })
+    this.all.splice(at, 0, { target, textCode: this.textCodeAt(position), bits, rows })
   }
 
   /**
@@ -236,8 +236,8 @@ export class Checkpoints {
    * neighboring stretches that are shortest together.
    */
   private split(stretch: number): void {
-    const from = this.placeOf(stretch - 1)
-    const to = this.placeOf(stretch)
+    const from = this.positionOf(stretch - 1)
+    const to = this.positionOf(stretch)
     const middle = this.index.count({ leaf: 0, at: 0 }, from) + (this.index.count(from, to) >> 1)
     const target = this.targetOfNumber(middle)
     if (target === null || this.all.some((one) => compareTargets(one.target, target) === 0)) return
@@ -266,6 +266,6 @@ export class Checkpoints {
   }
 }
 
-function compare(one: Place, other: Place): number {
+function compare(one: IndexPosition, other: IndexPosition): number {
   return one.leaf - other.leaf || one.at - other.at
 }

@@ -16,7 +16,7 @@ export type Code = number | bigint
 type CodeOf = (text: string, scale: number) => Code | null
 
 /** Functions that return the code of a value, by kind. The codes of texts come from a dictionary instead. */
-export const numbers: Readonly<Record<PlainName, CodeOf>> = {
+export const codeParsers: Readonly<Record<PlainName, CodeOf>> = {
   boolean: (text) => Number(text === 't'),
   integer: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
   date: momentCode,
@@ -74,10 +74,10 @@ export interface Operand {
 
 /**
  * Returns the codes of an operand, and of its neighbors. The operand may have more digits than the codes of its property, and may
- * be beyond all codes. `operand`: as `printFilter` of the kind writes it. `scale`: as in `numbers`.
+ * be beyond all codes. `operand`: as `printFilter` of the kind writes it. `scale`: as in `codeParsers`.
  */
 export function operandOf(kind: PlainName, scale: number, operand: string): Operand {
-  const equal = numbers[kind](operand, scale)
+  const equal = codeParsers[kind](operand, scale)
   if (typeof equal === 'number' && Math.abs(equal) < Number.MAX_SAFE_INTEGER) {
     return { equal, below: equal - 1, above: equal + 1 }
   }

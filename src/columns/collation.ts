@@ -9,7 +9,7 @@ export interface Reader {
 }
 
 /** Position of a text among thresholds, which are texts in ascending order. */
-export interface Place {
+export interface TextPosition {
   /** Index of the text in the array that was given. */
   readonly index: number
   /** Number of thresholds that are not greater than the text. */
@@ -32,17 +32,17 @@ export class Collation {
     const collated = kind.isText
       ? sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`
       : sql`("V" collate "C")`
-    const place = sql`"N" - 1 || ',' || width_bucket(${collated}, ${thresholds}::text[])`
+    const position = sql`"N" - 1 || ',' || width_bucket(${collated}, ${thresholds}::text[])`
     const given = sql`unnest(${texts}::text[]) with ordinality as given("V", "N")`
     // One row with all positions takes a tenth of the time on the event loop that one row for each text would take.
-    this.text = toStatement(sql`select string_agg(${place}, ',' order by ${collated}) from ${given}`, [texts, thresholds]).text
+    this.text = toStatement(sql`select string_agg(${position}, ',' order by ${collated}) from ${given}`, [texts, thresholds]).text
   }
 
   /**
    * Returns the positions of texts, in ascending order of the texts. There must be at least one text, and `thresholds` must
    * ascend. @throws ApiError 500, 503
    */
-  async places(texts: readonly string[], thresholds: readonly string[]): Promise<Place[]> {
+  async positions(texts: readonly string[], thresholds: readonly string[]): Promise<TextPosition[]> {
     const [row] = await this.reader.read({ text: this.text, values: [arrayText(texts), arrayText(thresholds)] })
     const numbers = (row?.[0] ?? '').split(',').map(Number)
     return texts.map((_, index) => ({ index: numbers[2 * index], threshold: numbers[2 * index + 1] }))

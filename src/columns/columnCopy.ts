@@ -16,11 +16,11 @@ export function copyColumn(store: ColumnStore, rows: Rows, range: IdRange, colum
   for (let at = 0; at < store.bitmapBytes / 4; at++) {
     for (let left = own[(rows.bits >>> 2) + at]; left !== 0; left &= left - 1) {
       const slot = 32 * at + 31 - Math.clz32(left & -left)
-      const place = store.idAt(slot) - base
-      if (!isWide) words[place] = own[address + slot]
+      const index = store.idAt(slot) - base
+      if (!isWide) words[index] = own[address + slot]
       else {
-        words[2 * place] = own[address + 2 * slot]
-        words[2 * place + 1] = own[address + 2 * slot + 1]
+        words[2 * index] = own[address + 2 * slot]
+        words[2 * index + 1] = own[address + 2 * slot + 1]
       }
     }
   }
@@ -43,11 +43,11 @@ export function copyRelatedCodes(
       const slot = 32 * at + 31 - Math.clz32(left & -left)
       const to = Number(store.codeAt(slot, reference)) - other.base
       if (!(to >= 0 && to < other.bits)) continue
-      const place = store.idAt(slot) - range.base
-      if (!isWide) words[place] = codes[to]
+      const index = store.idAt(slot) - range.base
+      if (!isWide) words[index] = codes[to]
       else {
-        words[2 * place] = codes[2 * to]
-        words[2 * place + 1] = codes[2 * to + 1]
+        words[2 * index] = codes[2 * to]
+        words[2 * index + 1] = codes[2 * to + 1]
       }
     }
   }

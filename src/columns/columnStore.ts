@@ -199,9 +199,9 @@ export class ColumnStore {
       }
       for (let at = 0; at < slots.length; at++) {
         const code = this.codeAt(slots[at], column)
-        const place = at * columns + column
-        if (typeof code === 'bigint') large.set(place, code)
-        else into[place] = code
+        const index = at * columns + column
+        if (typeof code === 'bigint') large.set(index, code)
+        else into[index] = code
       }
     }
   }

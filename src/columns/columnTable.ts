@@ -1,4 +1,4 @@
-// One table as columns of codes in memory: takes in rows, and finds totals, pages and groups without PostgreSQL.
+// One table as columns of codes in memory: stores rows, and finds totals, pages and groups without PostgreSQL.
 import type { Entity, Property, RelatedPath } from '../model/entity.ts'
 import type { Caller } from '../model/key.ts'
 import type { Row } from '../model/sql.ts'
@@ -160,7 +160,7 @@ export class ColumnTable {
     const slot = this.indexes.slotOf(Number(id))
     if (slot < 0) return
     this.changes.noteRow()
-    for (const grouping of this.groupings) grouping.takeRow(slot)
+    for (const grouping of this.groupings) grouping.countRow(slot)
     // Removes the row from the indexes in the reverse order of `insert`: the index of ids comes last.
     for (let column = this.columns - 1; column >= 0; column--) this.indexes.leave(slot, column)
     this.bitmaps.noteRemoval(slot)
@@ -192,8 +192,8 @@ export class ColumnTable {
   }
 
   /** Resolves when no index is being built any more. */
-  settled(): Promise<void> {
-    return this.indexes.settled()
+  indexesBuilt(): Promise<void> {
+    return this.indexes.built()
   }
 
   /** Stops building indexes. */
@@ -237,8 +237,8 @@ export class ColumnTable {
       }
     }
     if (typeof parts === 'string') return parts
-    const onTaken = () => this.groupings.delete(grouping)
-    const grouping = new Grouping({ ...parts, memory, store, bits, sorts: query.sorts, onTaken })
+    const onCounted = () => this.groupings.delete(grouping)
+    const grouping = new Grouping({ ...parts, memory, store, bits, sorts: query.sorts, onCounted })
     this.groupings.add(grouping)
     return grouping
   }
@@ -265,7 +265,7 @@ export class ColumnTable {
     for (let column = 0; column < this.columns; column++)
       if (!store.hasCode(slot, column, highs[column], lows[column])) changed.push(column)
     if (changed.length === 0) return
-    for (const grouping of this.groupings) grouping.takeRow(slot)
+    for (const grouping of this.groupings) grouping.countRow(slot)
     for (const column of changed) {
       this.changes.noteColumn(column)
       indexes.move(slot, column, () => store.set(slot, column, highs[column], lows[column]))

@@ -70,7 +70,7 @@ export class ConditionBitmaps {
   ) {
     this.writer = new BitmapWriter(store, indexes, ranksOf, textCodesEnd)
     this.narrow = new NarrowRows(store, indexes, this.writer, this)
-    this.unions = new UnionBitmaps(store, this.narrow, (conditions, ...places) => this.rowsOf(conditions, ...places))
+    this.unions = new UnionBitmaps(store, this.narrow, (conditions, ...buffers) => this.rowsOf(conditions, ...buffers))
     this.keptOfColumn = Array.from({ length: columns }, () => [])
     this.resultBits = store.reserveBitmap()
     this.conditionBits = store.reserveBitmap()
@@ -172,13 +172,13 @@ export class ConditionBitmaps {
 
   private selectByUnion(address: number, count: number, union: UnionCondition): number {
     const { store } = this
-    const place = store.reserveBitmap()
+    const buffer = store.reserveBitmap()
     try {
-      const rows = this.rowsOfUnion(union, place)
+      const rows = this.rowsOfUnion(union, buffer)
       if (rows === null) throw new IndexMissing()
       return store.kernel.wasm.select(address, count, rows.bits, 0, address)
     } finally {
-      store.freeBitmap(place)
+      store.freeBitmap(buffer)
     }
   }
 

@@ -9,7 +9,7 @@ import { widened } from './dictionary.ts'
 import { TEXTS_MAX, type Texts } from './textOrder.ts'
 
 /** Number of texts that are folded, or searched, in one step. */
-const PIECE = 2_048
+const STEP_TEXTS = 2_048
 /** Byte before each text; no text contains it. */
 const MARK = 0
 
@@ -77,7 +77,7 @@ export class FoldedTexts {
     const found = this.found.get(filter) ?? { codes: [], size: 1 }
     this.found.set(filter, found)
     while (found.size < this.size) {
-      const end = Math.min(found.size + PIECE, this.size)
+      const end = Math.min(found.size + STEP_TEXTS, this.size)
       const piece = this.octets.subarray(0, end === this.size ? this.length : this.startOf(end))
       for (let code = found.size; code < end; code++) {
         const at = needle.length === 0 ? this.startOf(code) : piece.indexOf(needle, this.startOf(code))
@@ -96,7 +96,7 @@ export class FoldedTexts {
 
   private async add() {
     while (this.size < this.texts.size) {
-      const end = Math.min(this.size + PIECE, this.texts.size)
+      const end = Math.min(this.size + STEP_TEXTS, this.texts.size)
       const unsure: number[] = []
       const folded: string[] = []
       for (let code = this.size; code < end; code++) {

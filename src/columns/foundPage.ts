@@ -48,7 +48,7 @@ export class FoundRows implements CodedRows {
   }
 
   private codeAt(index: number, column: number): Code {
-    const place = index * this.printers.length + column
-    return this.large.size === 0 ? this.codes[place] : (this.large.get(place) ?? this.codes[place])
+    const cell = index * this.printers.length + column
+    return this.large.size === 0 ? this.codes[cell] : (this.large.get(cell) ?? this.codes[cell])
   }
 }

@@ -152,7 +152,7 @@ export interface FigureValues {
   /** Makes room for the groups with numbers below `size`. @throws KernelFull */
   grow?(size: number): void
   /** Adds rows. The scratch memory has the group of each row. */
-  take?(rows: SelectedRows): void
+  add?(rows: SelectedRows): void
   /** Copies the values to the heap. After that, the kernel's memory can be freed. */
   copyToHeap?(): void
   /** Returns the figure of a group as PostgreSQL prints it; null if no row of the group has a value. */
@@ -168,7 +168,7 @@ export class Sums implements FigureValues {
     private readonly scale: number,
   ) {}
 
-  take(rows: SelectedRows): void {
+  add(rows: SelectedRows): void {
     this.records.add(rows, this.column, this.index)
   }
 
@@ -216,7 +216,7 @@ export class Extremes implements FigureValues {
     }
   }
 
-  take(rows: SelectedRows): void {
+  add(rows: SelectedRows): void {
     const { kernel, scratch, bits, bytes } = rows
     const extreme = rows.isWide(this.column) ? kernel.wasm.extreme64 : kernel.wasm.extreme32
     extreme(bits, bytes, scratch.numbers, rows.addressOf(this.column), this.codes.address, Number(this.isLeast))
@@ -248,7 +248,7 @@ export class NameCodes implements FigureValues {
     private readonly printer: Printer,
   ) {}
 
-  take(rows: SelectedRows): void {
+  add(rows: SelectedRows): void {
     this.records.keep(rows, this.column, this.index)
   }
 
@@ -288,7 +288,7 @@ export class TextExtremes implements FigureValues {
     this.codes = codes
   }
 
-  take(rows: SelectedRows): void {
+  add(rows: SelectedRows): void {
     const { scratch, slots, first } = rows
     const { words } = rows.kernel
     const { codes: best, isLeast } = this

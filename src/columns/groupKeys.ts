@@ -19,7 +19,7 @@ export interface GroupKeyEncoder {
   /**
    * Multiplies the integer of each slot at the address `into` by `factor`, and adds the number of the value in the slot's row.
    */
-  take(rows: SelectedRows, factor: number, into: number): void
+  addNumbers(rows: SelectedRows, factor: number, into: number): void
   /**
    * Returns the code of the value with this number, or of the first instant of the period with this number; NaN for number 0, no
    * value.
@@ -44,7 +44,7 @@ export class IntegerKey implements GroupKeyEncoder {
     this.size = greatest - this.before + 1
   }
 
-  take(rows: SelectedRows, factor: number, into: number): void {
+  addNumbers(rows: SelectedRows, factor: number, into: number): void {
     const { kernel, count } = rows
     const address = rows.addressOf(this.column)
     if (rows.isWide(this.column)) kernel.wasm.key64(address, count, into, factor, this.wideBefore, this.size)
@@ -81,7 +81,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
   }
 
   /** @throws KernelFull */
-  take(rows: SelectedRows, factor: number, into: number): void {
+  addNumbers(rows: SelectedRows, factor: number, into: number): void {
     const { unit, leastDay, days } = this
     if (this.table === 0) this.makeTable()
     const { wasm } = rows.kernel
@@ -146,7 +146,7 @@ export class HashedKey implements GroupKeyEncoder {
   }
 
   /** @throws TooManyGroups */
-  take(rows: SelectedRows, factor: number, into: number): void {
+  addNumbers(rows: SelectedRows, factor: number, into: number): void {
     const { slots, first } = rows
     const { words } = rows.kernel
     const base = (into >>> 2) - first

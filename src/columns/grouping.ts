@@ -28,7 +28,7 @@ export interface GroupedKey {
    * Encoder of the key's values. Null if another key decides the value: that key is a reference, and the value is the name of the
    * row to which it leads.
    */
-  readonly numbers: GroupKeyEncoder | null
+  readonly encoder: GroupKeyEncoder | null
   /** Values of a key that has no encoder; null for other keys. */
   readonly names: NameCodes | null
   /** Reads the ranks of the key's texts; null if its values are not texts. */
@@ -48,7 +48,7 @@ export interface GroupingParts {
   readonly related: RelatedColumns | null
   readonly sorts: readonly GroupSort[]
   /** Called once, when all rows are read. Changed rows make no difference to the groups from then on. */
-  onTaken(): void
+  onCounted(): void
 }
 
 /**
@@ -68,17 +68,17 @@ export class Grouping {
   private scratch: Scratch | null = null
   /** Number of slots that the grouping reads. No row of the summary is in a later slot. */
   private readonly slots: number
-  private isTaking = true
-  /** Error that `takeRow` has caught; null if there was none. */
+  private isCounting = true
+  /** Error that `countRow` has caught; null if there was none. */
   private failure: unknown = null
   private readonly figures: readonly FigureValues[]
-  private readonly numbered: readonly GroupKeyEncoder[]
+  private readonly encoders: readonly GroupKeyEncoder[]
 
   constructor(private readonly parts: GroupingParts) {
     const { store, keys, figures } = parts
     this.slots = store.slotsInUse
     this.figures = [...figures, ...keys.flatMap(({ names }) => names ?? [])]
-    this.numbered = keys.flatMap(({ numbers }) => numbers ?? [])
+    this.encoders = keys.flatMap(({ encoder }) => encoder ?? [])
   }
 
   get total(): number {
@@ -88,11 +88,11 @@ export class Grouping {
   /** Bytes of the groups so far, in the kernel's memory and on the heap. */
   get bytes(): number {
     const parts = [
-      this.isTaking ? this.parts.related : null,
+      this.isCounting ? this.parts.related : null,
       this.parts.records,
       ...this.figures,
       ...this.combined,
-      ...this.numbered,
+      ...this.encoders,
     ]
     return parts.reduce((sum, part) => sum + (part?.bytes ?? 0), this.groups.byteLength)
   }
@@ -100,10 +100,10 @@ export class Grouping {
   /** Computes the groups. @throws TooManyGroups; KernelFull */
   *steps(): Generator<void, void> {
     const { keys, records } = this.parts
-    for (let first = 0; first < this.slots; first += RUN_SLOTS) if (this.takeRun(first)) yield
+    for (let first = 0; first < this.slots; first += RUN_SLOTS) if (this.countRun(first)) yield
     if (this.failure !== null) throw this.failure
     this.begin()
-    this.endTaking()
+    this.endCounting()
     const groups = records.found()
     // A summary without keys has one group, even if no row matches.
     this.groups = keys.length === 0 ? new Int32Array(1) : groups
@@ -111,19 +111,19 @@ export class Grouping {
   }
 
   /** Counts the row of a slot, unless it was counted before. Call this before the row changes or is removed. */
-  takeRow(slot: number): void {
+  countRow(slot: number): void {
     const { store, bits, related } = this.parts
     const { words } = store.kernel
     const word = (bits >>> 2) + (slot >> 5)
     const bit = 1 << (slot & 31)
-    if (!this.isTaking || (words[word] & bit) === 0) return
+    if (!this.isCounting || (words[word] & bit) === 0) return
     words[word] = words[word] & ~bit
     try {
-      this.take(SelectedRows.single(store, this.begin(), slot, related))
+      this.count(SelectedRows.single(store, this.begin(), slot, related))
     } catch (error) {
       // The error must not prevent the change of the row. The next step throws it.
       this.failure = error
-      this.endTaking()
+      this.endCounting()
     }
   }
 
@@ -148,7 +148,7 @@ export class Grouping {
 
   /** Frees the kernel memory that the grouping has reserved. */
   close(): void {
-    this.endTaking()
+    this.endCounting()
     this.parts.memory.release()
   }
 
@@ -157,51 +157,51 @@ export class Grouping {
     if (this.scratch !== null) return this.scratch
     const scratch = new Scratch(this.parts.memory)
     let size = 1
-    for (const numbers of this.numbered) {
-      const isFew = size * numbers.size <= CELLS_MAX
+    for (const encoder of this.encoders) {
+      const isFew = size * encoder.size <= CELLS_MAX
       this.combined.push(isFew ? null : new ValueIds())
-      size = isFew ? size * numbers.size : GROUPS_MAX
+      size = isFew ? size * encoder.size : GROUPS_MAX
     }
     this.grow(this.combined.at(-1) ? GROUPS_FIRST : size)
     this.scratch = scratch
     return scratch
   }
 
-  private endTaking() {
-    const { store, bits, onTaken } = this.parts
-    if (!this.isTaking) return
-    this.isTaking = false
+  private endCounting() {
+    const { store, bits, onCounted } = this.parts
+    if (!this.isCounting) return
+    this.isCounting = false
     store.freeBitmap(bits)
-    onTaken()
+    onCounted()
   }
 
   /** Counts the rows of a run of slots. Returns false if no row of the run matches. @throws TooManyGroups; KernelFull */
-  private takeRun(first: number): boolean {
+  private countRun(first: number): boolean {
     if (this.failure !== null) throw this.failure
     const { store, bits, related } = this.parts
     const { words, wasm } = store.kernel
     const count = Math.min(RUN_SLOTS, this.slots - first)
     const own = bits + first / 8
     if (wasm.countBoth(own, own, count / 8) === 0) return false
-    this.take(SelectedRows.ofRun(store, this.begin(), first, count, own, related))
+    this.count(SelectedRows.ofRun(store, this.begin(), first, count, own, related))
     words.fill(0, own >>> 2, (own >>> 2) + count / 32)
     return true
   }
 
-  private take(rows: SelectedRows) {
+  private count(rows: SelectedRows) {
     this.number(rows)
     this.parts.records.count(rows)
-    for (const figure of this.figures) figure.take?.(rows)
+    for (const figure of this.figures) figure.add?.(rows)
   }
 
   /** Writes the group of each row into the scratch memory. */
   private number(rows: SelectedRows) {
     const { numbers: into, keys: own } = rows.scratch
     // Without keys, no number is written: all are 0 from the beginning.
-    this.numbered.forEach((numbers, index) => {
+    this.encoders.forEach((encoder, index) => {
       const combined = this.combined[index]
-      numbers.take(rows, index === 0 || combined ? 0 : numbers.size, combined ? own : into)
-      if (combined) combine(rows, index === 0, numbers.size, combined)
+      encoder.addNumbers(rows, index === 0 || combined ? 0 : encoder.size, combined ? own : into)
+      if (combined) combine(rows, index === 0, encoder.size, combined)
     })
     const size = this.combined.at(-1)?.size ?? 0
     if (size > this.room) this.grow(Math.min(2 * size, GROUPS_MAX))
@@ -225,7 +225,7 @@ export class Grouping {
     }
     if (key) {
       const near: SortKey = { isDescending, numberOf: (group) => Number(this.codeOf(group, column)) }
-      return key.numbers?.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
+      return key.encoder?.isLarge ? [near, { isDescending, numberOf: (group) => beyond(this.codeOf(group, column)) }] : [near]
     }
     if (column === keys.length) return [{ isDescending, numberOf: (group) => records.countOf(group) }]
     // A figure by which groups are sorted is always a sum.
@@ -241,16 +241,16 @@ export class Grouping {
 
   /** Returns the code of a group's key; NaN if the rows of the group have no value. */
   private codeOf(group: number, column: number): Code {
-    const { names, numbers: wanted } = this.parts.keys[column]
+    const { names, encoder: wanted } = this.parts.keys[column]
     if (names !== null) return names.codeOf(group)
     let number = group
-    for (let at = this.numbered.length - 1; ; at--) {
-      const numbers = this.numbered[at]
+    for (let at = this.encoders.length - 1; ; at--) {
+      const encoder = this.encoders[at]
       const combined = this.combined[at]
       if (combined) number = combined.valueOf(number)
-      const own = number % numbers.size
-      if (numbers === wanted) return numbers.codeOf(own)
-      number = (number - own) / numbers.size
+      const own = number % encoder.size
+      if (encoder === wanted) return encoder.codeOf(own)
+      number = (number - own) / encoder.size
     }
   }
 }

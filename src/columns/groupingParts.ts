@@ -47,10 +47,10 @@ export function groupingParts(
     const { number, readRanks, printer, textCodesEnd } = column
     // All rows with the same reference have the same name.
     const name = textCodesEnd === null ? -1 : named.indexOf(key)
-    if (name >= 0) return { numbers: null, names: new NameCodes(records, number, name, printer), readRanks, printer }
+    if (name >= 0) return { encoder: null, names: new NameCodes(records, number, name, printer), readRanks, printer }
     // Codes of later texts get no number: no row that the summary still has to read has such a text.
-    const numbers = textCodesEnd === null ? numbersOf(memory, column, key) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
-    return numbers === null ? 'values' : { numbers, names: null, readRanks, printer }
+    const encoder = textCodesEnd === null ? encoderOf(memory, column, key) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
+    return encoder === null ? 'values' : { encoder, names: null, readRanks, printer }
   }
   const figureOf = ({ name, property }: Figure): FigureValues | Reason => {
     const column = columns.of(property)
@@ -107,7 +107,7 @@ function isExact({ least, greatest, isInfinite }: GroupedColumn, rows: number): 
 }
 
 /** Returns the key encoder of values that are not texts; null if dates or instants are infinite, or too far apart for periods. */
-function numbersOf(
+function encoderOf(
   memory: Reservations,
   { number, least, greatest, isInfinite }: GroupedColumn,
   { property: { kind }, period, zone }: GroupKey,

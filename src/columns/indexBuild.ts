@@ -1,5 +1,5 @@
 // Builds an index in short steps, while rows change, by a radix sort of copied keys.
-import type { Place } from './checkpoints.ts'
+import type { IndexPosition } from './checkpoints.ts'
 import { AFTER_IDS, type ColumnOrder, NOT_PLACED } from './columnOrder.ts'
 import { SortedIndex } from './sortedIndex.ts'
 
@@ -130,8 +130,8 @@ function* copyKeys(
   let last: number | null = null
   for (;;) {
     // Rows may have been added and removed since the last step, so the position is searched again.
-    const place: Place = last === null ? { leaf: 0, at: 0 } : ids.find(ids.order.targetAt(last, AFTER_IDS))
-    const passed = ids.slotsFrom(place, STEP_SLOTS)
+    const position: IndexPosition = last === null ? { leaf: 0, at: 0 } : ids.find(ids.order.targetAt(last, AFTER_IDS))
+    const passed = ids.slotsFrom(position, STEP_SLOTS)
     if (passed.length === 0) break
     for (const slot of passed) {
       if (building.isChanged(slot)) continue
@@ -175,9 +175,9 @@ function scatter(keys: Keys, half: 'lows' | 'highs', shift: number, ends: Uint32
   const own = keys[half]
   const isWide = highs.length > 0
   for (let at = from; at < end; at++) {
-    const place = ends[(own[at] >>> shift) & (DIGITS - 1)]++
-    to.lows[place] = lows[at]
-    to.slots[place] = slots[at]
-    if (isWide) to.highs[place] = highs[at]
+    const index = ends[(own[at] >>> shift) & (DIGITS - 1)]++
+    to.lows[index] = lows[at]
+    to.slots[index] = slots[at]
+    if (isWide) to.highs[index] = highs[at]
   }
 }

@@ -128,7 +128,7 @@ export class Indexes {
    */
   move(slot: number, column: number, setCode: () => void): void {
     const entries = this.entriesOf(column)
-    const places = entries.map((entry) => takeFrom(entry, slot))
+    const places = entries.map((entry) => detachFrom(entry, slot))
     setCode()
     for (const [at, entry] of entries.entries()) this.enterOne(entry, slot, places[at])
   }
@@ -181,7 +181,7 @@ export class Indexes {
   }
 
   /** Resolves when no index is being built. */
-  async settled(): Promise<void> {
+  async built(): Promise<void> {
     while (this.isRunning) await setImmediate()
   }
 
@@ -343,8 +343,8 @@ function indexOf(entry: Entry | null): SortedIndex | null {
 }
 
 /** Takes a row out of an index. Returns its position there; null if the row was not in the index. */
-function takeFrom({ index, building, pending }: Entry, slot: number): Target | null {
-  if (index !== null) return pending.delete(slot) ? null : index.take(slot)
+function detachFrom({ index, building, pending }: Entry, slot: number): Target | null {
+  if (index !== null) return pending.delete(slot) ? null : index.detach(slot)
   building?.leave(slot)
   return null
 }

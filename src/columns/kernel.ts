@@ -50,8 +50,8 @@ interface GroupCalls {
   keep32(bits: number, bytes: number, numbers: number, column: number, records: number, length: number): void
   place32(column: number, slots: number, base: number, size: number, none: number, to: number): void
   place64(column: number, slots: number, base: bigint, size: number, none: number, to: number): void
-  lookUp32(places: number, slots: number, codes: number, to: number): void
-  lookUp64(places: number, slots: number, codes: number, to: number): void
+  lookUp32(indexes: number, slots: number, codes: number, to: number): void
+  lookUp64(indexes: number, slots: number, codes: number, to: number): void
 }
 
 type Calls = VectorCalls & BitmapCalls & GroupCalls

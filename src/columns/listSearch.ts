@@ -50,20 +50,20 @@ interface FoundSlots {
 }
 
 /** Rows of a page: those whose row numbers are in a range, or those next to the position of a cursor. */
-type PagePlace =
+type PageRows =
   | { readonly range: Range }
   | { readonly side: Seek['side']; readonly targets: readonly Target[]; readonly size: number }
 
 export class ListSearch {
-  /** Addresses of two buffers of slots: for the candidates of narrow lists, and for gathered matches. */
-  private readonly narrow: number
-  private readonly gathered: number
+  /** Addresses of two buffers of slots: for few candidates, which are tested, and for the matches of a page. */
+  private readonly candidatesBuffer: number
+  private readonly matchesBuffer: number
 
   /** @throws KernelFull */
   constructor(private readonly parts: ListParts) {
     const { kernel } = parts.store
-    this.narrow = kernel.reserve(4 * NARROW_MAX)
-    this.gathered = kernel.reserve(GATHERED_BYTES)
+    this.candidatesBuffer = kernel.reserve(4 * NARROW_MAX)
+    this.matchesBuffer = kernel.reserve(GATHERED_BYTES)
   }
 
   /**
@@ -89,9 +89,9 @@ export class ListSearch {
     const targets = seek && targetsOf(coded, keys, seek.position, texts)
     if (typeof targets === 'string') return targets
     const from = (page - 1) * pageSize
-    const place: PagePlace =
+    const wanted: PageRows =
       seek && targets ? { side: seek.side, targets, size: pageSize + 1 } : { range: { from, end: from + pageSize } }
-    const found = this.findSlots(conditions, keys, place)
+    const found = this.findSlots(conditions, keys, wanted)
     if (found === null) return 'index'
     const { total, slots, way } = found
     const { printers } = coded.rowCodes
@@ -103,48 +103,49 @@ export class ListSearch {
   }
 
   /** Finds the rows of a page. Returns null if an index is missing. */
-  private findSlots(conditions: readonly Condition[], keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
+  private findSlots(conditions: readonly Condition[], keys: readonly PageKey[], wanted: PageRows): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const found = conditions.map((condition) => bitmaps.narrow.candidatesOf(condition))
     const [least = null] = found.filter((candidates) => candidates !== null).sort((one, other) => one.count - other.count)
     if (least !== null && least.count <= NARROW_MAX) {
       const others = conditions.filter((_, at) => found[at] !== least)
-      return this.findNarrow({ candidates: least, others }, keys, place)
+      return this.findNarrow({ candidates: least, others }, keys, wanted)
     }
     const slices = found.map(onlySliceOf)
     const within = isOneIndex(keys) ? (slices.find((slice) => slice !== null && isOf(slice, keys[0])) ?? null) : null
     // If the list is exactly one slice, the row numbers of the page are positions in the slice, and no bitmap is needed.
-    const isSlice = conditions.length === 1 && within !== null && 'range' in place
+    const isSlice = conditions.length === 1 && within !== null && 'range' in wanted
     const rows = isSlice ? { bits: store.liveBits, count: within.count } : bitmaps.rowsOf(conditions)
-    return rows && this.findWide(rows, keys, place, within)
+    return rows && this.findWide(rows, keys, wanted, within)
   }
 
-  private findWide(rows: Rows, keys: readonly PageKey[], place: PagePlace, within: Slice | null): FoundSlots | null {
-    const search = new PageSearch(this.parts.store, this.parts.indexes, keys, this.gathered)
+  private findWide(rows: Rows, keys: readonly PageKey[], wanted: PageRows, within: Slice | null): FoundSlots | null {
+    const search = new PageSearch(this.parts.store, this.parts.indexes, keys, this.matchesBuffer)
     const slots =
-      'range' in place
-        ? search.find(rows, clipped(place.range, rows.count), within)
-        : search.findBeside(rows, place.side, place.targets, place.size)
+      'range' in wanted
+        ? search.find(rows, clipped(wanted.range, rows.count), within)
+        : search.findNextTo(rows, wanted.side, wanted.targets, wanted.size)
     return slots && { total: rows.count, slots, way: search.way }
   }
 
   /** Finds the page from few candidates, each of which is tested against the remaining conditions. */
-  private findNarrow(narrowed: Narrowed, keys: readonly PageKey[], place: PagePlace): FoundSlots | null {
+  private findNarrow(narrowed: Narrowed, keys: readonly PageKey[], wanted: PageRows): FoundSlots | null {
     const { bitmaps, store } = this.parts
     const { words } = store.kernel
-    const base = this.narrow >>> 2
-    const count = bitmaps.narrow.gather(narrowed, this.narrow)
+    const base = this.candidatesBuffer >>> 2
+    const count = bitmaps.narrow.gather(narrowed, this.candidatesBuffer)
     const slots = words.subarray(base, base + count)
     const slice = onlySliceOf(narrowed.candidates)
     const isSorted = slice !== null && isOneIndex(keys) && isOf(slice, keys[0])
-    if (!isSorted && count > GATHERED_MAX) return this.findWide(bitmaps.bitmapOf(this.narrow, count), keys, place, null)
-    if (!isSorted && 'range' in place) {
-      const { from, end } = clipped(place.range, count)
+    if (!isSorted && count > GATHERED_MAX)
+      return this.findWide(bitmaps.bitmapOf(this.candidatesBuffer, count), keys, wanted, null)
+    if (!isSorted && 'range' in wanted) {
+      const { from, end } = clipped(wanted.range, count)
       return { total: count, slots: sortedPage(slots, keys, from, end), way: 'gathered' }
     }
     const sorted = isSorted ? slots : Int32Array.from(sortedPage(slots, keys, 0, count))
     if (isSorted && keys[0].isDescending) sorted.reverse()
-    const { from, end } = clipped('range' in place ? place.range : rangeBeside(sorted, keys, place), count)
+    const { from, end } = clipped('range' in wanted ? wanted.range : rangeNextTo(sorted, keys, wanted), count)
     return { total: count, slots: sorted.subarray(from, end), way: isSorted ? 'index' : 'gathered' }
   }
 
@@ -163,10 +164,10 @@ function onlySliceOf(candidates: Candidates | null): Slice | null {
 }
 
 /** Returns the range of row numbers that are next to a position. */
-function rangeBeside(
+function rangeNextTo(
   sorted: Int32Array,
   keys: readonly PageKey[],
-  { side, targets, size }: Exclude<PagePlace, { range: Range }>,
+  { side, targets, size }: Exclude<PageRows, { range: Range }>,
 ): Range {
   const isAfter = side === 'after'
   const at = firstNotBefore(0, sorted.length, (number) => {

@@ -82,14 +82,14 @@ export class NarrowRows {
    */
   leastOf(conditions: readonly Condition[], most: number): Narrowed | null {
     let least: Candidates | null = null
-    let place = -1
+    let leastAt = -1
     for (const [at, condition] of conditions.entries()) {
       const candidates = this.candidatesOf(condition, true)
       if (candidates === null || candidates.count > most || (least !== null && candidates.count >= least.count)) continue
       least = candidates
-      place = at
+      leastAt = at
     }
-    return least && { candidates: least, others: conditions.filter((_, at) => at !== place) }
+    return least && { candidates: least, others: conditions.filter((_, at) => at !== leastAt) }
   }
 
   /** Returns slices of an index that have the rows of a condition. Returns null for the same reasons as `candidatesOf`. */
@@ -127,7 +127,7 @@ export class NarrowRows {
     const { words } = this.store.kernel
     let count = 0
     for (const { index, from, to: end } of candidates.slices ?? [])
-      index.eachRun(from.place, end.place, (address, slots) => {
+      index.eachRun(from.position, end.position, (address, slots) => {
         const first = address >>> 2
         if (slots > COPIED_MAX) words.copyWithin((to >>> 2) + count, first, first + slots)
         else for (let at = 0; at < slots; at++) words[(to >>> 2) + count + at] = words[first + at]

@@ -1,7 +1,7 @@
 // Finds one page among the matches of a list: by a walk along an index, by checkpoints, or by sorting if few rows match.
 
 import type { Rows, Slice } from './bitmapWriter.ts'
-import type { Place } from './checkpoints.ts'
+import type { IndexPosition } from './checkpoints.ts'
 import { AFTER_IDS, BEFORE_IDS, type Target } from './columnOrder.ts'
 import type { ColumnStore } from './columnStore.ts'
 import type { Indexes } from './indexes.ts'
@@ -36,7 +36,7 @@ class Matches {
     readonly rows: Rows,
   ) {}
 
-  /** Returns the number of matches before a checkpoint, or before the end of the index. `number`: as in `Checkpoints.placeOf`. */
+  /** Returns the number of matches before a checkpoint, or before the end of the index. `number`: as for `positionOf`. */
   beforeCheckpoint(number: number): number {
     const { checkpoints } = this.index
     if (number < 0) return 0
@@ -45,14 +45,14 @@ class Matches {
     return this.before.getOrInsertComputed(number, count)
   }
 
-  /** Returns the number of matches before a target. `place`: the target's position in the index. */
-  beforePlace(target: Target, place: Place): number {
+  /** Returns the number of matches before a target. `position`: the target's position in the index. */
+  beforePosition(target: Target, position: IndexPosition): number {
     const { checkpoints } = this.index
     const next = checkpoints.nextAfter(target)
-    return this.beforeCheckpoint(next - 1) + this.between(checkpoints.placeOf(next - 1), place)
+    return this.beforeCheckpoint(next - 1) + this.between(checkpoints.positionOf(next - 1), position)
   }
 
-  between(from: Place, to: Place): number {
+  between(from: IndexPosition, to: IndexPosition): number {
     let count = 0
     this.index.eachRun(from, to, (address, slots) => {
       count += this.store.kernel.wasm.countOf(address, slots, this.rows.bits)
@@ -61,10 +61,10 @@ class Matches {
   }
 
   /** Returns a position before the match with this number, and the number of matches between the position and this match. */
-  locate(number: number): { place: Place; skip: number } {
+  locate(number: number): { position: IndexPosition; skip: number } {
     const { index, rows, store } = this
     const next = this.checkpointAfter(number)
-    let { leaf, at } = index.checkpoints.placeOf(next - 1)
+    let { leaf, at } = index.checkpoints.positionOf(next - 1)
     let skip = number - this.beforeCheckpoint(next - 1)
     for (; leaf < index.leaves.length - 1; leaf++, at = 0) {
       const { address, size } = index.leaves[leaf]
@@ -72,7 +72,7 @@ class Matches {
       if (skip < count) break
       skip -= count
     }
-    return { place: { leaf, at }, skip }
+    return { position: { leaf, at }, skip }
   }
 
   /** Returns the number of the first checkpoint that has more than `number` matches before it. */
@@ -115,7 +115,7 @@ export class PageSearch {
    * Returns the slots next to a position, in the order of the list. There are `size` slots, or fewer at an end of the list.
    * Returns null if an index is missing.
    */
-  findBeside(rows: Rows, side: 'after' | 'before', targets: readonly Target[], size: number): number[] | null {
+  findNextTo(rows: Rows, side: 'after' | 'before', targets: readonly Target[], size: number): number[] | null {
     if (rows.count > GATHERED_MAX && isOneIndex(this.keys)) {
       const index = this.indexOf(this.keys[0])
       const found = index && this.walkFrom(index, rows, side, targets[0], size)
@@ -151,27 +151,27 @@ export class PageSearch {
   /** Returns the slots of the matches `[first, end)`, in the order of the index. */
   private alongIndex(matches: Matches, first: number, end: number, within: Slice | null): number[] {
     const { index, rows } = matches
-    const begin = within?.from.place ?? { leaf: 0, at: 0 }
+    const begin = within?.from.position ?? { leaf: 0, at: 0 }
     const size = within?.count ?? index.size
     if (rows.count === size) {
       this.way = 'index'
-      const place = index.placeOf(index.count({ leaf: 0, at: 0 }, begin) + first)
-      return this.walk(index, this.store.liveBits, place, true, 0, end - first).found
+      const position = index.positionOf(index.count({ leaf: 0, at: 0 }, begin) + first)
+      return this.walk(index, this.store.liveBits, position, true, 0, end - first).found
     }
     const isFromEnd = rows.count - end < first
     const skip = isFromEnd ? rows.count - end : first
     if (((skip + end - first) * size) / rows.count <= WALKED_MAX) {
-      const place = isFromEnd ? (within?.to.place ?? index.end()) : begin
-      const { found, isWhole } = this.walk(index, rows.bits, place, !isFromEnd, skip, end - first)
+      const position = isFromEnd ? (within?.to.position ?? index.end()) : begin
+      const { found, isWhole } = this.walk(index, rows.bits, position, !isFromEnd, skip, end - first)
       this.way = 'walk'
       if (isWhole) return isFromEnd ? found.reverse() : found
     }
     this.way = 'checkpoints'
     const found: number[] = []
     while (found.length < end - first) {
-      const { place, skip: before } = matches.locate(first + found.length)
+      const { position, skip: before } = matches.locate(first + found.length)
       const wanted = end - first - found.length
-      const { found: next } = this.walk(index, rows.bits, place, true, before, wanted)
+      const { found: next } = this.walk(index, rows.bits, position, true, before, wanted)
       if (next.length === 0) throw new Error(`no match ${first + found.length} of ${rows.count} in the index`)
       for (const slot of next) found.push(slot)
     }
@@ -182,14 +182,14 @@ export class PageSearch {
    * Walks along an index from a position, skips some matches, and collects the next ones. If it has read `WALKED_MAX` rows and
    * needs more, it stops, and `isWhole` is false.
    */
-  private walk(index: SortedIndex, bits: number, place: Place, isForward: boolean, skip: number, wanted: number) {
+  private walk(index: SortedIndex, bits: number, position: IndexPosition, isForward: boolean, skip: number, wanted: number) {
     const { words } = this.store.kernel
     const { leaves } = index
     const base = bits >>> 2
     const found: number[] = []
     let left = skip
     let passed = 0
-    let { leaf, at } = place
+    let { leaf, at } = position
     while (leaf >= 0 && leaf < leaves.length && found.length < wanted) {
       const { address, size } = leaves[leaf]
       const first = address >>> 2
@@ -212,9 +212,9 @@ export class PageSearch {
   private walkFrom(index: SortedIndex, rows: Rows, side: 'after' | 'before', target: Target, size: number): number[] | null {
     const isForward = (side === 'after') !== this.keys[0].isDescending
     // A walk forward begins after the row at the position, if that row still exists. A walk backward begins before it.
-    const place = index.find(isForward ? { ...target, id: target.id + 1 } : target)
+    const position = index.find(isForward ? { ...target, id: target.id + 1 } : target)
     this.way = 'walk'
-    const { found, isWhole } = this.walk(index, rows.bits, place, isForward, 0, size)
+    const { found, isWhole } = this.walk(index, rows.bits, position, isForward, 0, size)
     if (!isWhole) return null
     return side === 'after' ? found : found.reverse()
   }
@@ -237,7 +237,7 @@ export class PageSearch {
     const { isDescending } = keys[0]
     if (isOneIndex(keys)) {
       const target = { ...targets[0], id: targets[0].id + (isWithRow === isDescending ? 0 : 1) }
-      const before = matches.beforePlace(target, index.find(target))
+      const before = matches.beforePosition(target, index.find(target))
       return isDescending ? rows.count - before : before
     }
     const group = this.groupAt(matches, targets[0])
@@ -280,9 +280,9 @@ export class PageSearch {
     const { index } = matches
     const from = { high, low, id: BEFORE_IDS }
     const to = { high, low, id: AFTER_IDS }
-    const bounds = { from: { target: from, place: index.find(from) }, to: { target: to, place: index.find(to) } }
-    const before = matches.beforePlace(from, bounds.from.place)
-    return { index, ...bounds, before, count: matches.beforePlace(to, bounds.to.place) - before }
+    const bounds = { from: { target: from, position: index.find(from) }, to: { target: to, position: index.find(to) } }
+    const before = matches.beforePosition(from, bounds.from.position)
+    return { index, ...bounds, before, count: matches.beforePosition(to, bounds.to.position) - before }
   }
 
   /** Calls `use` with a bitmap of the matches that have one value. @throws KernelFull */
@@ -301,9 +301,9 @@ export class PageSearch {
   /** Finds the rows of a range in a small group, and also in the next groups while these are small. */
   private findInNeighbors(keys: readonly PageKey[], { index, rows }: Matches, group: Group, { from, end }: Range): number[] {
     const { isDescending, order } = keys[0]
-    const place = isDescending ? group.to.place : group.from.place
+    const position = isDescending ? group.to.position : group.from.position
     const wanted = Math.max(group.count, Math.min(end + 1, GATHERED_MAX))
-    const { found, isWhole } = this.walk(index, rows.bits, place, !isDescending, 0, wanted)
+    const { found, isWhole } = this.walk(index, rows.bits, position, !isDescending, 0, wanted)
     const slots = found.length < group.count ? this.withGroup(rows, group, (own) => Array.from(this.gather(own))) : found
     // If the walk has ended early, some rows with the last value may be missing. So all rows with this value are left to the next
     // step. The group itself is complete.

@@ -18,7 +18,7 @@ const FORMS = {
   json: 4,
 } as const satisfies Record<KindName, number>
 
-/** Prints the codes of a property. This is the inverse of `numbers`, or, for texts, of the dictionary. */
+/** Prints the codes of a property. This is the inverse of `codeParsers`, or, for texts, of the dictionary. */
 export class Printer {
   private readonly form: number
   private readonly plain: Plain | null

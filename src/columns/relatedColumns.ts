@@ -17,7 +17,7 @@ export interface CodesById {
 }
 
 /** For each slot of a run: the index in `CodesById` of the row to which the slot's reference leads. */
-interface RunPlaces {
+interface RunIndexes {
   /** Number of the reference's column. */
   readonly reference: number
   readonly range: IdRange
@@ -25,7 +25,7 @@ interface RunPlaces {
 }
 
 interface RelatedColumn {
-  readonly places: RunPlaces
+  readonly indexes: RunIndexes
   readonly isWide: boolean
   /** Address of the codes by id. */
   readonly codes: number
@@ -34,7 +34,7 @@ interface RelatedColumn {
 }
 
 export class RelatedColumns {
-  private readonly places: RunPlaces[] = []
+  private readonly indexes: RunIndexes[] = []
   private readonly columns: RelatedColumn[] = []
   /** Bytes of the copied codes of all columns. */
   bytes = 0
@@ -53,33 +53,33 @@ export class RelatedColumns {
     memory.kernel.words.set(words, codes >>> 2)
     this.bytes += words.byteLength
     const address = memory.reserve((isWide ? 8 : 4) * RUN_SLOTS)
-    const column = { places: this.placesOf(reference, range), isWide, codes, address }
+    const column = { indexes: this.indexesOf(reference, range), isWide, codes, address }
     return this.first + this.columns.push(column) - 1
   }
 
-  private placesOf(reference: number, range: IdRange): RunPlaces {
+  private indexesOf(reference: number, range: IdRange): RunIndexes {
     // All columns of this reference are columns of one table, so their codes have the same indexes.
-    const known = this.places.find((one) => one.reference === reference)
+    const known = this.indexes.find((one) => one.reference === reference)
     if (known) return known
-    const places = { reference, range, address: this.memory.reserve(4 * RUN_SLOTS) }
-    this.places.push(places)
-    return places
+    const made = { reference, range, address: this.memory.reserve(4 * RUN_SLOTS) }
+    this.indexes.push(made)
+    return made
   }
 
   /** Looks up the codes for the slots `[first, first + count)`. */
   lookUp(first: number, count: number): void {
     const { store } = this
     const { wasm } = store.kernel
-    for (const { reference, range, address } of this.places) {
+    for (const { reference, range, address } of this.indexes) {
       const { base, bits } = range
       const codes = store.addressOf(reference)
       if (store.isWide(reference)) wasm.place64(codes + 8 * first, count, BigInt(base), bits, bits, address)
       // A column of 32 bits cannot have ids from 2^31 on.
       else wasm.place32(codes + 4 * first, count, base, Math.max(0, Math.min(bits, 2 ** 31 - base)), bits, address)
     }
-    for (const { places, isWide, codes, address } of this.columns) {
-      if (isWide) wasm.lookUp64(places.address, count, codes, address)
-      else wasm.lookUp32(places.address, count, codes, address)
+    for (const { indexes, isWide, codes, address } of this.columns) {
+      if (isWide) wasm.lookUp64(indexes.address, count, codes, address)
+      else wasm.lookUp32(indexes.address, count, codes, address)
     }
   }
 

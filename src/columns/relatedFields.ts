@@ -101,15 +101,15 @@ export class TableLookUp implements RowLookUp {
     if (typeof relatedColumn === 'string') return relatedColumn
     const column = relatedColumn === null ? groupedColumn(grouped, property) : relatedColumn.column
     if (column === null) return 'values'
-    const places = [store.reserveBitmap(), store.reserveBitmap()] as const
+    const buffers = [store.reserveBitmap(), store.reserveBitmap()] as const
     try {
-      const rows = bitmaps.rowsOf(own, ...places)
+      const rows = bitmaps.rowsOf(own, ...buffers)
       if (rows === null) throw new IndexMissing()
       if (relatedColumn === null) return { codes: copyColumn(store, rows, range, column.number), column }
       const reference = coded.entity.properties.indexOf(property.related?.reference as Property)
       return { codes: copyRelatedCodes(store, rows, range, reference, relatedColumn.codes), column }
     } finally {
-      for (const bits of places) store.freeBitmap(bits)
+      for (const bits of buffers) store.freeBitmap(bits)
     }
   }
 

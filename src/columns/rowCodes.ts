@@ -2,7 +2,7 @@
 import type { Entity } from '../model/entity.ts'
 import { isKeptAsText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
-import { type Code, halvesOfNumber, halvesTo, numbers } from './codes.ts'
+import { type Code, codeParsers, halvesOfNumber, halvesTo } from './codes.ts'
 import { BACKSLASH, dateAt, decimalAt, decoder, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary } from './dictionary.ts'
 import { Printer } from './printers.ts'
@@ -79,7 +79,7 @@ export class RowCodes {
   find(column: number, text: string | null): Code | null {
     const dictionary = this.dictionaries[column]
     if (text === null) return Number.NaN
-    return dictionary ? dictionary.find(text) : numbers[this.kinds[column] as PlainName](text, this.scales[column])
+    return dictionary ? dictionary.find(text) : codeParsers[this.kinds[column] as PlainName](text, this.scales[column])
   }
 
   /** Does what `code` does, for the row in a line of COPY. */

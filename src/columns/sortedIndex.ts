@@ -1,5 +1,5 @@
 // Sorted index of a property: the slots of all rows in the order of code and id, in leaves as a B-tree has them.
-import { Checkpoints, type Place } from './checkpoints.ts'
+import { Checkpoints, type IndexPosition } from './checkpoints.ts'
 import type { ColumnOrder, Target } from './columnOrder.ts'
 import { LeafEnds } from './leafEnds.ts'
 
@@ -60,7 +60,7 @@ export class SortedIndex {
   }
 
   /**
-   * Adds a row by its current code and id. `from`: position from which `take` has removed the row; null if the row is new.
+   * Adds a row by its current code and id. `from`: position from which `detach` has removed the row; null if the row is new.
    * @throws KernelFull
    */
   insert(slot: number, from: Target | null = null): void {
@@ -97,15 +97,15 @@ export class SortedIndex {
 
   /** Removes a row, which must still have the code and the id by which it was added. */
   remove(slot: number): void {
-    const from = this.take(slot)
-    // `note` may search the index, which an empty leaf would mislead. So it is called after `take` has removed such a leaf.
+    const from = this.detach(slot)
+    // `note` may search the index, which an empty leaf would mislead. So it is called after `detach` has removed such a leaf.
     this.checkpoints.note(slot, from, null)
   }
 
   /**
    * Removes a row, and returns its position. The checkpoints are wrong until `insert` or `checkpoints.note` gets this position.
    */
-  take(slot: number): Target {
+  detach(slot: number): Target {
     const target = this.order.targetOf(slot)
     const number = this.leafOf(target)
     const leaf = this.leaves[number]
@@ -132,7 +132,7 @@ export class SortedIndex {
   }
 
   /** Returns the position of the first slot that is not before the target. */
-  find(target: Target): Place {
+  find(target: Target): IndexPosition {
     if (this.leaves.length === 0) return { leaf: 0, at: 0 }
     const leaf = this.leafOf(target)
     const { address, size } = this.leaves[leaf]
@@ -141,13 +141,13 @@ export class SortedIndex {
   }
 
   /** Returns the position after all slots. */
-  end(): Place {
+  end(): IndexPosition {
     const leaf = Math.max(0, this.leaves.length - 1)
     return { leaf, at: this.leaves[leaf]?.size ?? 0 }
   }
 
   /** Returns the position of the slot with this number, counted from 0. */
-  placeOf(number: number): Place {
+  positionOf(number: number): IndexPosition {
     let left = number
     let leaf = 0
     while (leaf < this.leaves.length - 1 && left >= this.leaves[leaf].size) left -= this.leaves[leaf++].size
@@ -155,7 +155,7 @@ export class SortedIndex {
   }
 
   /** Returns the number of slots between two positions. */
-  count(from: Place, to: Place): number {
+  count(from: IndexPosition, to: IndexPosition): number {
     let count = to.at - from.at
     for (let leaf = from.leaf; leaf < to.leaf; leaf++) count += this.leaves[leaf].size
     return count
@@ -165,7 +165,7 @@ export class SortedIndex {
    * Returns the number of rows with the target's key; the first of them is at the position. Returns null if there may be many, or
    * if they may continue in the next leaf.
    */
-  countAt({ leaf, at }: Place, target: Target): number | null {
+  countAt({ leaf, at }: IndexPosition, target: Target): number | null {
     const { order, words } = this
     const { address, size } = this.leaves[leaf] ?? { address: 0, size: 0 }
     const end = Math.min(size, at + SCANNED_MAX)
@@ -174,18 +174,18 @@ export class SortedIndex {
     return end === size && leaf >= this.leaves.length - 1 ? size - at : null
   }
 
-  /** Calls `take` for each run of slots between two positions, with the address of the first slot and the number of slots. */
-  eachRun(from: Place, to: Place, take: (address: number, count: number) => void): void {
+  /** Calls `onRun` for each run of slots between two positions, with the address of the first slot and the number of slots. */
+  eachRun(from: IndexPosition, to: IndexPosition, onRun: (address: number, count: number) => void): void {
     for (let number = from.leaf; number <= to.leaf && number < this.leaves.length; number++) {
       const { address, size } = this.leaves[number]
       const first = number === from.leaf ? from.at : 0
       const end = number === to.leaf ? to.at : size
-      if (end > first) take(address + 4 * first, end - first)
+      if (end > first) onRun(address + 4 * first, end - first)
     }
   }
 
   /** Returns the slot at a position; -1 at the end of the index. */
-  slotAt({ leaf, at }: Place): number {
+  slotAt({ leaf, at }: IndexPosition): number {
     const found = this.leaves[leaf]
     if (found !== undefined && at < found.size) return this.words[(found.address >>> 2) + at]
     const next = this.leaves[leaf + 1]
@@ -193,7 +193,7 @@ export class SortedIndex {
   }
 
   /** Returns up to `most` slots from a position on, in the order of the index. */
-  slotsFrom({ leaf, at }: Place, most: number): Uint32Array {
+  slotsFrom({ leaf, at }: IndexPosition, most: number): Uint32Array {
     const slots = new Uint32Array(most)
     let count = 0
     for (let number = leaf, first = at; number < this.leaves.length && count < most; number++, first = 0) {

@@ -188,17 +188,17 @@ class ConditionRows implements ReferredRows {
     }
     // These bitmaps are reserved, because the shared ones may be in use: the list that needs these ids may be a list of the same
     // table.
-    const places = [store.reserveBitmap(), store.reserveBitmap(), store.reserveBitmap()] as const
+    const buffers = [store.reserveBitmap(), store.reserveBitmap(), store.reserveBitmap()] as const
     try {
-      const met = bitmaps.rowsOf(this.met, places[0], places[1])
+      const met = bitmaps.rowsOf(this.met, buffers[0], buffers[1])
       if (met === null) throw new IndexMissing()
       if (this.unmet.length === 0) return bitmaps.writer.idsOf(met, this.range)
-      const unmet = bitmaps.rowsOf(this.unmet, places[2], places[1])
+      const unmet = bitmaps.rowsOf(this.unmet, buffers[2], buffers[1])
       if (unmet === null) throw new IndexMissing()
-      const count = store.kernel.wasm.andNot(met.bits, unmet.bits, places[0], store.bitmapBytes)
-      return bitmaps.writer.idsOf({ bits: places[0], count }, this.range)
+      const count = store.kernel.wasm.andNot(met.bits, unmet.bits, buffers[0], store.bitmapBytes)
+      return bitmaps.writer.idsOf({ bits: buffers[0], count }, this.range)
     } finally {
-      for (const bits of places) store.freeBitmap(bits)
+      for (const bits of buffers) store.freeBitmap(bits)
     }
   }
 }
@@ -239,13 +239,13 @@ class ChainRows implements ReferredRows {
     const { store, indexes, bitmaps } = this.parts
     const index = indexes.want(column, 'codes')
     if (visible.length === 0) return new ChainSearch({ store, column, range, visible: null }).find(id, index)
-    const places = [store.reserveBitmap(), store.reserveBitmap()] as const
+    const buffers = [store.reserveBitmap(), store.reserveBitmap()] as const
     try {
-      const rows = bitmaps.rowsOf(visible, ...places)
+      const rows = bitmaps.rowsOf(visible, ...buffers)
       if (rows === null) throw new IndexMissing()
       return new ChainSearch({ store, column, range, visible: rows.bits }).find(id, index)
     } finally {
-      for (const bits of places) store.freeBitmap(bits)
+      for (const bits of buffers) store.freeBitmap(bits)
     }
   }
 }

@@ -19,14 +19,15 @@ export const RANK_END = 0xffff_ffff
 const SIDE_TEXTS = 16
 
 /** Number of texts that one step compares. */
-const PIECE = 16_384
+const STEP_TEXTS = 16_384
 
 /**
- * New codes in ascending order of their texts, and the place of each. A code is inserted before the text that has its place now.
+ * New codes in ascending order of their texts, and the position of each. A code is inserted before the text that has its position
+ * now.
  */
 export interface Insertion {
   readonly added: ArrayLike<number>
-  readonly places: ArrayLike<number>
+  readonly positions: ArrayLike<number>
 }
 
 /** Codes of texts in order, and the ranks of texts. Two texts never change their order. */
@@ -56,15 +57,15 @@ export class TextOrder {
     return this.codes.byteLength + this.byCode.byteLength
   }
 
-  /** Returns the code at a place; 0 if the place is not from 0 to `size` - 1. */
-  codeAt(place: number): number {
-    return place >= 0 && place < this.count ? this.codes[place] : 0
+  /** Returns the code at a position; 0 if the position is not from 0 to `size` - 1. */
+  codeAt(position: number): number {
+    return position >= 0 && position < this.count ? this.codes[position] : 0
   }
 
-  /** Returns the place of a text, which must have a rank. */
-  placeOf(code: number): number {
+  /** Returns the position of a text, which must have a rank. */
+  positionOf(code: number): number {
     const rank = this.byCode[code]
-    return firstNotBefore(0, this.count, (place) => this.byCode[this.codes[place]] < rank)
+    return firstNotBefore(0, this.count, (position) => this.byCode[this.codes[position]] < rank)
   }
 
   /** Extends `ranks` to an entry for each code below `size`. */
@@ -76,26 +77,26 @@ export class TextOrder {
   }
 
   /** Inserts texts. Returns whether existing texts also got new ranks, because a gap was full. */
-  insert({ added, places }: Insertion): boolean {
+  insert({ added, positions }: Insertion): boolean {
     this.widen(this.count + added.length)
     const { codes } = this
     let read = this.count
     let write = this.count + added.length
     this.count = write
     for (let index = added.length - 1; index >= 0; index--) {
-      const place = places[index]
-      if (place < read) {
-        write -= read - place
-        codes.copyWithin(write, place, read)
-        read = place
+      const position = positions[index]
+      if (position < read) {
+        write -= read - position
+        codes.copyWithin(write, position, read)
+        read = position
       }
       codes[--write] = added[index]
     }
     let hasSpread = false
     for (let first = 0, end = 0; first < added.length; first = end) {
-      while (end < added.length && places[end] === places[first]) end++
+      while (end < added.length && positions[end] === positions[first]) end++
       // These texts may already have ranks from the spread of another full gap.
-      if (this.byCode[added[first]] === 0) hasSpread = this.fill(places[first] + first, places[first] + end) || hasSpread
+      if (this.byCode[added[first]] === 0) hasSpread = this.fill(positions[first] + first, positions[first] + end) || hasSpread
     }
     return hasSpread
   }
@@ -106,32 +107,32 @@ export class TextOrder {
    */
   *findPlaces(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)
-    const places = new Int32Array(sorted.length)
+    const positions = new Int32Array(sorted.length)
     let length = 0
     // The texts from `first` up to `index`, exclusive, have no rank here. Both orders have the text at `index`.
     let first = 0
-    let place = 0
+    let position = 0
     for (let index = 0; index <= sorted.length; index++) {
-      if (index % PIECE === 0) yield
+      if (index % STEP_TEXTS === 0) yield
       const isEnd = index === sorted.length
       if (!isEnd && this.byCode[sorted[index]] === 0) continue
-      const from = place
-      while (place < this.count && (isEnd || this.codes[place] !== sorted[index])) {
-        if (++place % PIECE === 0) yield
+      const from = position
+      while (position < this.count && (isEnd || this.codes[position] !== sorted[index])) {
+        if (++position % STEP_TEXTS === 0) yield
       }
-      if (!isEnd && place === this.count) throw new Error('the order of texts is another than before')
-      if (place === from && first < index) {
+      if (!isEnd && position === this.count) throw new Error('the order of texts is another than before')
+      if (position === from && first < index) {
         added.set(sorted.subarray(first, index), length)
-        places.fill(place, length, (length += index - first))
+        positions.fill(position, length, (length += index - first))
       }
       first = index + 1
-      place++
+      position++
     }
-    return { added: added.subarray(0, length), places: places.subarray(0, length) }
+    return { added: added.subarray(0, length), positions: positions.subarray(0, length) }
   }
 
   /**
-   * Gives ranks to the texts at these places, which have no ranks. Returns true if their gap was too small, so that texts around
+   * Gives ranks to the texts at these positions, which have no ranks. Returns true if their gap was too small, so texts around
    * them got new ranks, too.
    */
   private fill(from: number, to: number): boolean {
@@ -152,22 +153,22 @@ export class TextOrder {
     return true
   }
 
-  /** Spaces the ranks of these places evenly between the ranks of their neighbors. */
+  /** Spaces the ranks of these positions evenly between the ranks of their neighbors. */
   private respace(from: number, to: number): void {
     const { codes, byCode } = this
     const low = this.lowOf(from)
     const space = this.spaceOf(from, to)
-    for (let place = from; place < to; place++) byCode[codes[place]] = low + Math.floor(space * (place - from + 1))
+    for (let position = from; position < to; position++) byCode[codes[position]] = low + Math.floor(space * (position - from + 1))
   }
 
-  /** Returns the distance between the ranks of these places if they are spaced evenly. */
+  /** Returns the distance between the ranks of these positions if they are spaced evenly. */
   private spaceOf(from: number, to: number): number {
     const high = to === this.count ? this.rankEnd : this.byCode[this.codes[to]]
     return (high - this.lowOf(from)) / (to - from + 1)
   }
 
-  private lowOf(place: number): number {
-    return place === 0 ? 0 : this.byCode[this.codes[place - 1]]
+  private lowOf(position: number): number {
+    return position === 0 ? 0 : this.byCode[this.codes[position - 1]]
   }
 
   private widen(count: number): void {

@@ -11,7 +11,7 @@ import { EMPTY_TEXT } from './dictionary.ts'
 import { type Insertion, RANK_END, TEXTS_MAX, TextOrder, type Texts } from './textOrder.ts'
 
 /** Reads the different texts of a column in the order of its collation, and calls `take` with each. */
-export type ReadOrder = (take: (text: string) => void) => Promise<void>
+export type ReadOrder = (onText: (text: string) => void) => Promise<void>
 
 /**
  * State of the ranks. `refused`: there are too many texts, or their order could not be read. After a failed reading, `start`
@@ -78,7 +78,7 @@ export interface RankBound {
   readonly equal: number | null
 }
 
-/** A text whose place is searched. The place is at least `from` and at most `to`. */
+/** A text whose position is searched. The position is at least `from` and at most `to`. */
 interface Search {
   readonly text: string
   /** Code of a new text; null if the text is an operand. */
@@ -174,8 +174,8 @@ export class TextRanks {
     if (equal > 0) return { bound: equal, equal }
     const gap = this.gaps.get(operand)
     if (gap === undefined) return null
-    const place = gap.above === 0 ? order.size : order.placeOf(gap.above)
-    if (order.codeAt(place - 1) !== gap.below) return null
+    const position = gap.above === 0 ? order.size : order.positionOf(gap.above)
+    if (order.codeAt(position - 1) !== gap.below) return null
     return { bound: gap.above === 0 ? this.limits.rankEnd : order.ranks[gap.above], equal: null }
   }
 
@@ -199,7 +199,7 @@ export class TextRanks {
     if (this.state !== 'ready') throw unavailable(new Error('the texts of a property have no order'))
   }
 
-  /** Does one step of the search for places of new texts and operands. Concurrent callers share one step. */
+  /** Does one step of the search for positions of new texts and operands. Concurrent callers share one step. */
   private takeStep(): Promise<void> {
     this.step ??= this.placeSome().finally(() => (this.step = null))
     return this.step
@@ -247,7 +247,7 @@ export class TextRanks {
     }
   }
 
-  /** Finds the places in the order of as many waiting operands and new texts as one statement can have. */
+  /** Finds the positions in the order of as many waiting operands and new texts as one statement can have. */
   private async placeBatch(): Promise<void> {
     // All texts and operands that are added in this turn of the event loop share the statement.
     await setImmediate()
@@ -273,11 +273,11 @@ export class TextRanks {
     return batch
   }
 
-  /** Inserts new texts, and stores the gaps of operands. `searches`: in ascending order of their texts, with known places. */
+  /** Inserts new texts, and stores the gaps of operands. `searches`: in ascending order of their texts, with known positions. */
   private apply(searches: readonly Search[]): void {
     const { order } = this
     const added: number[] = []
-    const places: number[] = []
+    const positions: number[] = []
     const found: [string, number][] = []
     for (const { text, code, to } of searches) {
       if (code === null) {
@@ -285,11 +285,11 @@ export class TextRanks {
         continue
       }
       added.push(code)
-      places.push(to)
+      positions.push(to)
     }
-    this.insert({ added, places })
-    for (const [operand, place] of found) {
-      this.gaps.set(operand, { below: order.codeAt(place - 1), above: order.codeAt(place) })
+    this.insert({ added, positions })
+    for (const [operand, position] of found) {
+      this.gaps.set(operand, { below: order.codeAt(position - 1), above: order.codeAt(position) })
       this.operands.delete(operand)
     }
   }
@@ -303,52 +303,56 @@ export class TextRanks {
   }
 
   /**
-   * Finds the places of texts in the order: afterwards, `from` equals `to` for each. Returns the searches in ascending order of
-   * their texts.
+   * Finds the positions of texts in the order: afterwards, `from` equals `to` for each. Returns the searches in ascending order
+   * of their texts.
    */
   private async locate(searches: Search[]): Promise<Search[]> {
     const { order, texts } = this
     let sorted = searches
     for (let open = searches, isFirst = true; open.length > 0; isFirst = false) {
-      const places = this.thresholdsOf(open, isFirst)
-      const thresholds = places.map((place) => texts.text(order.codeAt(place)))
-      const answer = await this.collation.places(
+      const positions = this.thresholdsOf(open, isFirst)
+      const thresholds = positions.map((position) => texts.text(order.codeAt(position)))
+      const answer = await this.collation.positions(
         open.map(({ text }) => text),
         thresholds,
       )
       if (isFirst) sorted = answer.map(({ index }) => searches[index])
       for (const { index, threshold } of answer) {
         const search = open[index]
-        if (threshold > 0) search.from = Math.max(search.from, places[threshold - 1] + 1)
-        if (threshold < places.length) search.to = Math.min(search.to, places[threshold])
+        if (threshold > 0) search.from = Math.max(search.from, positions[threshold - 1] + 1)
+        if (threshold < positions.length) search.to = Math.min(search.to, positions[threshold])
       }
       open = open.filter(({ from, to }) => from < to)
     }
     return sorted
   }
 
-  /** Returns the places of the texts with which the searched texts are compared, in ascending order. */
+  /** Returns the positions of the texts with which the searched texts are compared, in ascending order. */
   private thresholdsOf(open: readonly Search[], isFirst: boolean): number[] {
-    const places = new Set<number>()
+    const positions = new Set<number>()
     const share = Math.floor(THRESHOLDS_MAX / open.length)
     for (const { text, from, to } of open) {
       let first = from
       let end = to
       let step = Math.ceil((to - from) / share)
       if (isFirst) {
-        const place = firstNotBefore(from, to, (place) => guess.compare(this.texts.text(this.order.codeAt(place)), text) < 0)
+        const position = firstNotBefore(
+          from,
+          to,
+          (position) => guess.compare(this.texts.text(this.order.codeAt(position)), text) < 0,
+        )
         const near = Math.min(NEAR_MAX, share >> 1)
-        ;[first, end, step] = [Math.max(from, place - near), Math.min(to, place + near), 1]
+        ;[first, end, step] = [Math.max(from, position - near), Math.min(to, position + near), 1]
       }
-      for (let place = first + ((step - 1) >> 1); place < end; place += step) places.add(place)
+      for (let position = first + ((step - 1) >> 1); position < end; position += step) positions.add(position)
     }
-    let sorted = [...places].sort((one, other) => one - other)
+    let sorted = [...positions].sort((one, other) => one - other)
     // If the texts are too long, every second one is left out. The others still narrow the search.
     while (sorted.length > 1 && this.charactersOf(sorted) > CHARACTERS_MAX) sorted = sorted.filter((_, index) => index % 2 === 0)
     return sorted
   }
 
-  private charactersOf(places: readonly number[]): number {
-    return places.reduce((sum, place) => sum + this.texts.text(this.order.codeAt(place)).length, 0)
+  private charactersOf(positions: readonly number[]): number {
+    return positions.reduce((sum, position) => sum + this.texts.text(this.order.codeAt(position)).length, 0)
   }
 }

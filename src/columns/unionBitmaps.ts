@@ -52,18 +52,18 @@ export class UnionBitmaps {
       kernel.words.fill(0, to >>> 2, (to + bitmapBytes) >>> 2)
       return { bits: to, count: 0 }
     }
-    const places = [store.reserveBitmap(), store.reserveBitmap()] as const
+    const buffers = [store.reserveBitmap(), store.reserveBitmap()] as const
     let rows: Rows = { bits: store.liveBits, count: 0 }
     let isFirst = true
     try {
       for (const conditions of lists) {
-        const own = this.rowsOf(conditions, isFirst ? to : places[0], places[1])
+        const own = this.rowsOf(conditions, isFirst ? to : buffers[0], buffers[1])
         if (own === null) return null
         rows = isFirst ? own : { bits: to, count: kernel.wasm.or(rows.bits, own.bits, to, bitmapBytes) }
         isFirst = false
       }
     } finally {
-      for (const bits of places) store.freeBitmap(bits)
+      for (const bits of buffers) store.freeBitmap(bits)
     }
     if (rows.bits !== to) kernel.words.copyWithin(to >>> 2, rows.bits >>> 2, (rows.bits + bitmapBytes) >>> 2)
     return { bits: to, count: rows.count }

@@ -38,7 +38,7 @@ export class ZonedPeriods implements GroupKeyEncoder {
   }
 
   /** @throws KernelFull */
-  take(rows: SelectedRows, factor: number, into: number): void {
+  addNumbers(rows: SelectedRows, factor: number, into: number): void {
     if (this.table === 0) this.makeTable()
     const { column, least, seconds, shift, table } = this
     const { wasm } = rows.kernel

@@ -2,7 +2,7 @@
 import type { Row } from '../model/sql.ts'
 import type { SummaryQuery } from '../model/summary.ts'
 import type { Zone } from '../model/zone.ts'
-import { numbers } from './codes.ts'
+import { codeParsers } from './codes.ts'
 import { printInstant } from './printers.ts'
 
 /** Replaces the first date of each period in a zone by the instant at which the period begins, as PostgreSQL prints it. */
@@ -13,6 +13,6 @@ export function withZonedStarts({ keys }: SummaryQuery, groups: readonly Row[]):
 
 function startText(zone: Zone | null, date: string | null): string | null {
   if (zone === null || date === null) return date
-  const day = numbers.date(date, 0) as number
+  const day = codeParsers.date(date, 0) as number
   return printInstant(Number.isFinite(day) ? zone.startOf(day) : day)
 }

@@ -8,7 +8,7 @@ import { openCopy, resumeAfterCopy } from '../execute/driver.ts'
 import type { Statement } from '../model/sql.ts'
 
 /** Processes one row, given as a line of COPY's text format: `bytes[from, to)`, without the newline. */
-export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
+export type ProcessLine = (bytes: Uint8Array, from: number, to: number) => void
 
 /** Returns the COPY statement that reads the piece after this id; null: the first piece. */
 type CompileNextPiece = (last: string | null) => Statement
@@ -35,7 +35,7 @@ const NEWLINE = 10
  * Reads all rows of a table, piece by piece, until a piece is empty. While the rows of a piece are processed, PostgreSQL prepares
  * the next piece.
  */
-export async function takePieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, take: TakeLine) {
+export async function readPieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, processLine: ProcessLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, compileNext(last))
     // The error is thrown later, where the piece is awaited. Until then, this handler marks the rejection as handled.
@@ -43,7 +43,7 @@ export async function takePieces(transaction: postgres.TransactionSql, compileNe
     return reading
   }
   let reading = readNext(null)
-  for (let taken = 1; ; taken++) {
+  for (let pieces = 1; ; pieces++) {
     const piece = await reading
     const last = piece.at(-1)
     if (last === undefined) return
@@ -51,19 +51,19 @@ export async function takePieces(transaction: postgres.TransactionSql, compileNe
     // The driver queues the COPY in this turn of the event loop, and sends it in the next turn.
     await setImmediate()
     await setImmediate()
-    await takeInSteps(piece, take)
+    await processInSteps(piece, processLine)
     // Pieces are stored outside of the heap, so the garbage collector does not notice how much memory they use.
-    if (taken % COLLECTED_PIECES === 0) Bun.gc(false)
+    if (pieces % COLLECTED_PIECES === 0) Bun.gc(false)
   }
 }
 
-async function takeInSteps(piece: readonly Uint8Array[], take: TakeLine) {
+async function processInSteps(piece: readonly Uint8Array[], processLine: ProcessLine) {
   let count = 0
   let untilMs = performance.now() + STEP_MS_MIN
   for (const bytes of piece) {
     let from = 0
     for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
-      take(bytes, from, to)
+      processLine(bytes, from, to)
       from = to + 1
       const nowMs = ++count % STEP_ROWS === 0 ? performance.now() : 0
       if (nowMs < untilMs) continue

@@ -4,7 +4,7 @@ import { count, seriesOf } from '../metrics/counts.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline, yieldEvery } from '../os/time.ts'
 import { type AskedTable, compileJointQuestion, compileJointRows } from './jointStatements.ts'
-import { TAKE_MS, type TableCopy } from './tableCopy.ts'
+import { APPLY_MS, type TableCopy } from './tableCopy.ts'
 
 /** Maximum time to wait for a joint statement. It is short, because lists of all its tables wait. */
 const JOINT_MS_MAX = 500
@@ -73,9 +73,9 @@ async function moveByRows(
   if (isLate) return moveByRows(copies, copies, reader)
   const current = answers.filter(({ copy, state, keptFrom }) => keeps(copy, () => copy.requireSame(state, keptFrom)))
   const moved = current.filter(({ isWhole }) => !isWhole)
-  await takeRows(moved)
+  await applyRows(moved)
   // All copies move in this turn of the event loop.
-  for (const { copy } of moved) keeps(copy, () => copy.endTaking(rows[0]?.[SNAPSHOT] as string))
+  for (const { copy } of moved) keeps(copy, () => copy.endApplying(rows[0]?.[SNAPSHOT] as string))
   return current.filter(({ isWhole }) => isWhole).map(({ copy }) => copy)
 }
 
@@ -93,15 +93,15 @@ function answersOf(copies: readonly TableCopy[], rows: readonly Row[]): TableAns
 
 /**
  * Writes changed rows into their copies, a few in each turn of the event loop. Copies with changed rows have rows of several
- * snapshots until `endTaking`.
+ * snapshots until `endApplying`.
  */
-async function takeRows(answers: readonly TableAnswer[]) {
+async function applyRows(answers: readonly TableAnswer[]) {
   const changed = answers.filter(({ changes }) => changes.length > 0)
-  for (const { copy } of changed) copy.beginTaking()
-  const turn = yieldEvery(TAKE_MS)
+  for (const { copy } of changed) copy.beginApplying()
+  const turn = yieldEvery(APPLY_MS)
   for (const { copy, changes } of changed)
     for (const { id, values } of changes) {
-      if (!keeps(copy, () => copy.takeRow(id, values))) break
+      if (!keeps(copy, () => copy.applyRow(id, values))) break
       const pause = turn()
       if (pause !== null) await pause
     }

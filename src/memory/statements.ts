@@ -5,7 +5,7 @@ import { memoize } from '../model/memoize.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
 
 /**
- * Maximum number of changed rows, and of lines of `row_change`, that a copy takes in while lists wait. With more, PostgreSQL
+ * Maximum number of changed rows, and of lines of `row_change`, that a copy applies while lists wait. With more, PostgreSQL
  * answers the lists until the copy has caught up.
  */
 export const CHANGES_MAX = 5_000

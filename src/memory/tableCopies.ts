@@ -9,7 +9,7 @@ import { errorOf } from '../errors.ts'
 import { FairSemaphore } from '../execute/fairSemaphore.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { TakeLine } from './copyPieces.ts'
+import type { ProcessLine } from './copyPieces.ts'
 import { LoadPauses } from './loadPauses.ts'
 import { QuestionQueue, type Version } from './questionQueue.ts'
 import { ResponseCache } from './responseCache.ts'
@@ -253,12 +253,12 @@ export class TableCopies {
     const { database, url } = this.options
     const readOrder =
       (property: Property): ReadOrder =>
-      (take) =>
-        this.readOrder(entity, property, take)
+      (onText) =>
+        this.readOrder(entity, property, onText)
     const texts = { database, slices: this.slices, readOrder }
     const rowBytes = entity.properties.length * CODE_BYTES + INDEX_BYTES
     let table: ColumnTable | null = null
-    const begin = (rows: number): TakeLine => {
+    const begin = (rows: number): ProcessLine => {
       this.makeRoom(entry, rows * rowBytes)
       const own = new ColumnTable(entity, rows, texts, { has: (bytes) => this.hasRoom(bytes) })
       entry.loading = own
@@ -282,9 +282,9 @@ export class TableCopies {
   }
 
   /** Reads the texts of a property in their order: one property at a time, and not while a table is loaded. */
-  private async readOrder(entity: Entity, property: Property, take: (text: string) => void): Promise<void> {
+  private async readOrder(entity: Entity, property: Property, onText: (text: string) => void): Promise<void> {
     const release = await this.reads.take(ORDERS)
-    await readTexts(this.options.url, entity, property, take).finally(release)
+    await readTexts(this.options.url, entity, property, onText).finally(release)
   }
 
   /** Requires that all copies and the running load fit into the memory, and frees optional parts for that. @throws KernelFull */

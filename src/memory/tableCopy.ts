@@ -22,10 +22,10 @@ const DEFINITION_MS = 500
 /** Number of columns of `compileChangedRows` before the columns of the entity. */
 const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
-/** Maximum changes that a copy takes in while no list uses it: during its load, or when it is behind. */
+/** Maximum changes that a copy applies while no list uses it: during its load, or when it is behind. */
 const CHANGES_IDLE_MAX = 50_000
-/** Time in ms for which changed rows are taken in, in one turn of the event loop. */
-export const TAKE_MS = 5
+/** Time in ms for which changed rows are applied in one turn of the event loop. */
+export const APPLY_MS = 5
 /** Maximum attempts to catch up with writes. */
 const CATCH_UP_MAX = 10
 let versions = 0
@@ -34,7 +34,7 @@ let copies = 0
 /** Thrown when a copy can no longer be kept current. */
 export class CopyLost extends Error {}
 
-/** Thrown when more rows have changed than a copy takes in at once. */
+/** Thrown when more rows have changed than a copy applies at once. */
 class TooManyChanges extends CopyLost {}
 
 /** A copy of a table: exactly the rows that one snapshot of PostgreSQL sees, no matter who wrote them. docs/memory.md */
@@ -48,8 +48,8 @@ export class TableCopy {
   private isBehind = false
   /** Time of the last check of the definition. The first question checks it, because the load may have taken minutes. */
   private definitionMs = Number.NEGATIVE_INFINITY
-  /** Resolves when the changed rows are taken in; null while no rows are being taken in. */
-  private taking: PromiseWithResolvers<void> | null = null
+  /** Resolves when the changed rows are applied; null while no rows are being applied. */
+  private applying: PromiseWithResolvers<void> | null = null
 
   /** `columns`: the rows in the snapshot of `loaded`. */
   constructor(
@@ -59,7 +59,7 @@ export class TableCopy {
     private readonly parts: CopyParts,
   ) {}
 
-  /** The rows of the copy; null if the copy is lost or behind. They are of one snapshot only while `settled` returns null. */
+  /** The rows of the copy; null if the copy is lost or behind. They are of one snapshot while `changesApplied` returns null. */
   get table(): ColumnTable | null {
     return this.unusable === null ? this.columns : null
   }
@@ -74,8 +74,8 @@ export class TableCopy {
    * Returns null while all rows are of one snapshot. While changed rows are being taken in, returns a promise that resolves when
    * all are taken in. Check this in the turn of the event loop in which a list is found, or a summary begins.
    */
-  settled(): Promise<void> | null {
-    return this.taking?.promise ?? null
+  changesApplied(): Promise<void> | null {
+    return this.applying?.promise ?? null
   }
 
   /** The snapshot of the copy, and the state of the table in this snapshot. */
@@ -125,7 +125,7 @@ export class TableCopy {
       return 0
     }
     const rows = await questions.read(compileChangedRows(this.entity, relation, snapshot, changesMax))
-    await this.take(rows)
+    await this.apply(rows)
     return rows.length
   }
 
@@ -133,42 +133,42 @@ export class TableCopy {
    * Takes changed rows in, a few in each turn of the event loop. If a row cannot be taken in, lists wait until the copy is
    * released. @throws KernelFull, TextsCollide
    */
-  private async take(rows: readonly Row[]) {
+  private async apply(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
     this.requireSame(state, keptFrom)
     if (isWhole === '1') throw new TooManyChanges('too many rows have changed')
-    this.beginTaking()
-    const turn = yieldEvery(TAKE_MS)
+    this.beginApplying()
+    const turn = yieldEvery(APPLY_MS)
     for (const row of rows) {
       const id = row[HEADER_COLUMNS - 1] as string | null
       if (id === null) continue
-      this.takeRow(id, row.slice(HEADER_COLUMNS))
+      this.applyRow(id, row.slice(HEADER_COLUMNS))
       const pause = turn()
       if (pause !== null) await pause
     }
-    this.endTaking(text as string)
+    this.endApplying(text as string)
   }
 
-  /** Begins to take rows in. From now on rows are of several snapshots, until `endTaking` or the end of the copy. */
-  beginTaking(): void {
-    this.taking = Promise.withResolvers()
+  /** Begins to apply changed rows. From now on rows are of several snapshots, until `endApplying` or the end of the copy. */
+  beginApplying(): void {
+    this.applying = Promise.withResolvers()
   }
 
   /**
-   * Takes a changed row in. `values`: values of its columns; the first is null if the row was deleted. @throws KernelFull,
+   * Applies a changed row. `values`: values of its columns; the first is null if the row was deleted. @throws KernelFull,
    * TextsCollide
    */
-  takeRow(id: string, values: Row): void {
+  applyRow(id: string, values: Row): void {
     this.version = ++versions
     if (values[0] === null) this.columns.remove(id)
     else this.columns.put(values)
   }
 
-  /** Notes that all changed rows are taken in, so that the copy is of this snapshot. */
-  endTaking(snapshot: string): void {
+  /** Notes that all changed rows are applied, so that the copy is of this snapshot. */
+  endApplying(snapshot: string): void {
     this.moveTo(snapshot)
     this.columns.texts.placeNew()
-    this.settle()
+    this.stopApplying()
   }
 
   /** Notes that the rows are also those of this newer snapshot. */
@@ -176,9 +176,9 @@ export class TableCopy {
     this.loaded = { ...this.loaded, snapshot: new Snapshot(snapshot) }
   }
 
-  private settle() {
-    this.taking?.resolve()
-    this.taking = null
+  private stopApplying() {
+    this.applying?.resolve()
+    this.applying = null
   }
 
   /** Returns whether the next question must also check the table's definition. */
@@ -219,6 +219,6 @@ export class TableCopy {
     this.isLost = true
     this.version = ++versions
     this.columns.end()
-    this.settle()
+    this.stopApplying()
   }
 }

@@ -7,7 +7,7 @@ import { LIST_LOCK_MS_MAX } from '../execute/limits.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
-import { type TakeLine, takePieces } from './copyPieces.ts'
+import { type ProcessLine, readPieces } from './copyPieces.ts'
 import { BEGIN_RUN, compileLoadedState, compileRowCount, compileRowsAfter, compileTextOrder, Snapshot } from './statements.ts'
 
 /** The snapshot in which a table was read, and the state of the table in it. */
@@ -22,7 +22,7 @@ export interface LoadedState {
 /**
  * Called before the first row, with the number of rows. Returns the function that processes each row. Both functions may throw.
  */
-export type Begin = (rows: number) => TakeLine
+export type Begin = (rows: number) => ProcessLine
 
 /** Thrown for a table whose change lines would miss some writes. */
 export class NotRecorded extends Error {}
@@ -50,8 +50,8 @@ export function readTable(url: string, entity: Entity, rowsMax: number, begin: B
   })
 }
 
-/** Reads the different texts of a property in their order. @throws errors of `take` and of the driver */
-export function readTexts(url: string, entity: Entity, property: Property, take: (text: string) => void): Promise<void> {
+/** Reads the different texts of a property in their order. @throws errors of `onText` and of the driver */
+export function readTexts(url: string, entity: Entity, property: Property, onText: (text: string) => void): Promise<void> {
   return readAlone(url, ORDER_MS_MAX, (connection) => {
     const work = async (transaction: postgres.TransactionSql) => {
       const limits = `set local statement_timeout = ${ORDER_MS_MAX}; set local lock_timeout = ${LIST_LOCK_MS_MAX}`
@@ -60,7 +60,7 @@ export function readTexts(url: string, entity: Entity, property: Property, take:
       // With COPY, the driver would process all texts that have arrived in one turn of the event loop.
       const nextTexts = () => transaction.unsafe(`fetch ${FETCHED_TEXTS} from texts`).values() as unknown as Promise<string[][]>
       for (let rows = await nextTexts(); rows.length > 0; rows = await nextTexts())
-        for (const [text] of rows) take(text as string)
+        for (const [text] of rows) onText(text as string)
     }
     return inTransaction(connection, work, 'read only')
   })
@@ -102,7 +102,7 @@ async function readWithin(
   const snapshot = new Snapshot(text)
   if (Number(keptFrom) > snapshot.oldest) throw new Error('a transaction that was prepared before a crash is open')
   const [rows] = await ask(compileRowCount(entity, rowsMax))
-  const take = begin(Number(rows))
-  await takePieces(transaction, (last) => compileRowsAfter(entity, last, PIECE_ROWS), take)
+  const processLine = begin(Number(rows))
+  await readPieces(transaction, (last) => compileRowsAfter(entity, last, PIECE_ROWS), processLine)
   return { snapshot, relation, state, definition }
 }

@@ -97,8 +97,8 @@ export function waitForCopies(
   attempt: number,
 ): Promise<void> | null {
   for (const copy of copies) {
-    const taking = copy.settled()
-    if (taking !== null) return taking
+    const applied = copy.changesApplied()
+    if (applied !== null) return applied
     if (copy.unusable !== null) return null
   }
   if (attempt > ATTEMPTS_MAX) return null

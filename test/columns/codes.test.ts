@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type Code, codeOfHalves, compareCodes, halvesTo, numbers, operandOf } from '../../src/columns/codes.ts'
+import { type Code, codeOfHalves, codeParsers, compareCodes, halvesTo, operandOf } from '../../src/columns/codes.ts'
 import { Printer } from '../../src/columns/printers.ts'
 import { RowCodes } from '../../src/columns/rowCodes.ts'
 import { boolean, date, decimal, defineEntity, identity, instant, integer, text } from '../../src/model/entity.ts'
@@ -106,7 +106,7 @@ describe('a value', () => {
         (property) => property.kind.name === kind && (kind !== 'integer' || property !== entity.properties[0]),
       )
       const rowCodes = new RowCodes(entity)
-      expect(numbers[kind](printed, rowCodes.scaleOf(column))).toBe(code)
+      expect(codeParsers[kind](printed, rowCodes.scaleOf(column))).toBe(code)
       const row = entity.properties.map((_, index) => (index === column ? printed : null))
       const line = encoder.encode(row.map((value) => value ?? '\\N').join('\t'))
       for (const uncoded of [rowCodes.code(row), rowCodes.codeLine(line, 0, line.length)]) {
@@ -150,7 +150,7 @@ test('decimals are written as JSON with all their digits, whatever their scale',
     const all = String(units).padStart(scale + 1, '0')
     const printed = scale === 0 ? all : `${all.slice(0, -scale)}.${all.slice(-scale)}`
     const printer = new Printer(decimalKind(scale), null)
-    const code = numbers.decimal(printed, scale) as Code
+    const code = codeParsers.decimal(printed, scale) as Code
     printer.write(code, writer)
     expect([new TextDecoder().decode(writer.take()), printer.print(code)]).toEqual([printed, printed])
   }

@@ -67,9 +67,9 @@ describe('memory of a table in columns:', () => {
     // One index, with its checkpoints.
     left = columns.bytes + 34_000 * 9
     for (const query of ['sort=-At', 'sort=-Amount', 'sort=-Level', 'sort=-At', 'sort=-Amount']) columns.lists.find(listed(query))
-    await columns.settled()
+    await columns.indexesBuilt()
     for (const query of ['sort=-At', 'sort=-Id']) columns.lists.find(listed(query))
-    await columns.settled()
+    await columns.indexesBuilt()
     expect([heldBy(columns).indexes, columns.bytes <= left]).toEqual([1, true])
   })
 
@@ -79,9 +79,9 @@ describe('memory of a table in columns:', () => {
     const build = async () => {
       for (const query of ['sort=-At', 'On=true&sort=Amount', 'Level=7&sort=-At', 'Amount=!=3&On=true'])
         for (let times = 0; times < 2; times++) await findList(columns, listed(query))
-      await columns.settled()
+      await columns.indexesBuilt()
       await findList(columns, listed('sort=-Amount'))
-      await columns.settled()
+      await columns.indexesBuilt()
     }
     const bare = columns.bytes
     await build()
@@ -284,7 +284,7 @@ test('an index for which memory runs out during its building frees all that it h
   // Half of what the index needs.
   for (let count = 0; count < 16; count++) kernel.free(left.pop() as number, 8_192)
   indexes.want(1, 'codes')
-  await indexes.settled()
+  await indexes.built()
   expect(indexes.want(1, 'codes')).toBeNull()
   for (let count = 0; count < 16; count++) kernel.reserve(8_192)
   expect(take).toThrow(KernelFull)

@@ -41,7 +41,7 @@ for (const hasVectors of [true, false])
           expect(await comparison.differences(lists)).toEqual([])
           expect(faultsOf(columns)).toEqual([])
         }
-        await columns.settled()
+        await columns.indexesBuilt()
         expect(faultsOf(columns)).toEqual([])
       })
   })

@@ -57,7 +57,7 @@ class Rows {
     const id = row[0] as string
     for (const column of rowCodes.code(row)?.keys() ?? []) this.uncoded[column] = (this.uncoded[column] as number) + 1
     const known = this.slots.get(id)
-    if (known !== undefined) for (const grouping of this.running) grouping.takeRow(known)
+    if (known !== undefined) for (const grouping of this.running) grouping.countRow(known)
     const slot = known ?? store.takeSlot()
     for (let column = 0; column < properties.length; column++)
       store.set(slot, column, rowCodes.highs[column] as number, rowCodes.lows[column] as number)
@@ -67,7 +67,7 @@ class Rows {
 
   remove(id: string): void {
     const slot = this.slots.get(id) as number
-    for (const grouping of this.running) grouping.takeRow(slot)
+    for (const grouping of this.running) grouping.countRow(slot)
     this.store.releaseSlot(slot)
     this.slots.delete(id)
     this.byId.delete(id)
@@ -99,8 +99,8 @@ class Rows {
         const word = (bits >>> 2) + (slot >> 5)
         kernel.words[word] = (kernel.words[word] as number) | (1 << (slot & 31))
       }
-    const onTaken = () => this.running.delete(grouping)
-    const grouping = new Grouping({ ...parts, memory, store, bits, sorts: summary.sorts, onTaken })
+    const onCounted = () => this.running.delete(grouping)
+    const grouping = new Grouping({ ...parts, memory, store, bits, sorts: summary.sorts, onCounted })
     this.running.add(grouping)
     return grouping
   }
@@ -441,7 +441,7 @@ describe('a running summary', () => {
     // The summary does not read a row again, even if another bitmap reuses the memory of its own.
     const bits = rows.store.reserveBitmap()
     rows.kernel.words.fill(-1, bits >>> 2, (bits >>> 2) + 1)
-    grouping.takeRow(rows.slotOf('1'))
+    grouping.countRow(rows.slotOf('1'))
     rows.store.freeBitmap(bits)
     expect(
       run(grouping.page(0, 9))
@@ -469,7 +469,7 @@ describe('a running summary', () => {
     rows.put(['1', 'changed', null, null, '2', null, null, null, null])
     expect(rows.store.codeAt(rows.slotOf('1'), columnOf('Level'))).toBe(2)
     expect(rows.running.size).toBe(0)
-    grouping.takeRow(rows.slotOf('2'))
+    grouping.countRow(rows.slotOf('2'))
     expect(() => run(grouping.steps())).toThrow(KernelFull)
     grouping.close()
   })

@@ -79,7 +79,7 @@ async function differences(comparison: ListComparison, lists = LISTS, pages = 2)
 
 async function built(columns: ColumnTable): Promise<void> {
   for (const list of LISTS) await findList(columns, listOf(parseList(wholeView(reading), list)))
-  await columns.settled()
+  await columns.indexesBuilt()
 }
 
 test(`lists of many rows are correct by each way of searching; SEED=${SEED}`, async () => {
@@ -88,7 +88,7 @@ test(`lists of many rows are correct by each way of searching; SEED=${SEED}`, as
   const columns = table.load()
   const comparison = new ListComparison(table, columns)
   expect(await differences(comparison)).toEqual([])
-  await columns.settled()
+  await columns.indexesBuilt()
   const changes = table.change(400)
   take(columns, changes)
   expect(await differences(comparison)).toEqual([])
@@ -144,7 +144,7 @@ test(`lists, indexes, bitmaps and checkpoints stay correct when codes of a colum
   columns.put(far2)
   const lists = ['', 'sort=-Id', 'sort=-At', 'Id=>4294967295', 'Amount=<0&sort=Id', 'At=>2050-01-01T00:00:00Z', 'sort=-Level,At']
   expect(await differences(comparison, lists)).toEqual([])
-  await columns.settled()
+  await columns.indexesBuilt()
   expect(faultsOf(columns)).toEqual([])
   expect(heldBy(columns).indexes).toBe(before.indexes)
 })
@@ -165,7 +165,7 @@ test(`an index has the new values of rows that changed between the slices of its
       return columns.lists.find(list) !== 'texts'
     })
     let isBuilding = true
-    columns.settled().then(() => (isBuilding = false))
+    columns.indexesBuilt().then(() => (isBuilding = false))
     for (; isBuilding; turns++) {
       for (let left = 5; left > 0; left--) {
         columns.put(rowOf(++last, random))
@@ -178,7 +178,7 @@ test(`an index has the new values of rows that changed between the slices of its
   }
   // More than one for each index.
   expect(turns).toBeGreaterThan(4)
-  await columns.settled()
+  await columns.indexesBuilt()
   expect(heldBy(columns).indexes).toBe(4)
   expect(faultsOf(columns)).toEqual([])
 })
@@ -268,7 +268,7 @@ test('a checkpoint that is added because the last row of a leaf is removed is co
   // From the greatest id on, so that the leaves lie in memory in another order than in the index.
   for (let id = rows; id > 0; id--) columns.put([String(id), null, 't', null, null, '7'])
   await findList(columns, listOf(parseList(wholeView(reading), 'sort=-Id')))
-  await columns.settled()
+  await columns.indexesBuilt()
   // Private, since no public method tells which rows a leaf has.
   const { ids } = (columns as unknown as { indexes: { ids: SortedIndex } }).indexes
   const { address, size } = ids.leaves[(ids.leaves.length - 1) >> 1] as Leaf

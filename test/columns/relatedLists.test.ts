@@ -130,7 +130,7 @@ test('Each way to filter by related properties is used by some list, and finds t
       ])
     // First without changes, when kept bitmaps are used again, and then with changes, when they are made again.
     if (round > 2) await tables.change(random.pick(tables.sides), 3)
-    await tables.settled()
+    await tables.indexesBuilt()
   }
   expect(writers.writeSlices).toHaveBeenCalled()
   expect(writers.passReferring).toHaveBeenCalled()

@@ -107,7 +107,7 @@ test('conditions that differ by person keep no bitmaps in a union; conditions th
   const columns = table.load()
   const find = (...alternatives: string[]) => findList(columns, listOf({ filters: [unionOf(...alternatives)], sorts: [] }))
   await find('Level=7', 'On=true', 'Amount=1.25')
-  await columns.settled()
+  await columns.indexesBuilt()
   for (let time = 0; time < 3; time++)
     for (let person = 0; person < 300; person++) {
       await find(`Id=${FIRST + person}`, `Amount=${person}.25`)

@@ -86,7 +86,7 @@ function valuesIn({ entity, columns }: TableCopy, name: string): Map<string, str
 /** Values of both copies, which writers keep equal; null if the copies are not of one moment. */
 async function readBoth() {
   await queue.refresh(both)
-  if (both.some((copy) => copy.settled() !== null) || queue.versionOf(both) === null) return null
+  if (both.some((copy) => copy.changesApplied() !== null) || queue.versionOf(both) === null) return null
   return { names: valuesIn(companies, 'Name'), firstNames: valuesIn(employees, 'FirstName') }
 }
 
@@ -341,7 +341,7 @@ describe('A copy that a joint question cannot refresh', () => {
     await sql`insert into employee (id, first_name) overriding system value values (9007199254740993, 'beyond')`
     await sql`update company set name = 'changed' where id = 1`
     await queue.refresh(both)
-    expect([employees.unusable, employees.settled(), companies.unusable]).toEqual(['noCopy', null, null])
+    expect([employees.unusable, employees.changesApplied(), companies.unusable]).toEqual(['noCopy', null, null])
     expect([queue.versionOf(both), valuesIn(companies, 'Name').get('1')]).toEqual([null, 'changed'])
   })
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
-import { takePieces } from '../../src/memory/copyPieces.ts'
+import { readPieces } from '../../src/memory/copyPieces.ts'
 import { QuestionQueue } from '../../src/memory/questionQueue.ts'
 import { CopyLost, type TableCopy } from '../../src/memory/tableCopy.ts'
 import { readTexts } from '../../src/memory/tableReader.ts'
@@ -53,7 +53,7 @@ test('a copy applies many changed rows in several turns of the event loop, and i
   let isOver = false
   const watch = async () => {
     for (; !isOver; await new Promise(setImmediate))
-      seen[copy.settled() === null ? 'settled' : 'unsettled'].add(copy.columns.rows)
+      seen[copy.changesApplied() === null ? 'settled' : 'unsettled'].add(copy.columns.rows)
   }
   const watching = watch()
   await refresh(copy)
@@ -61,7 +61,7 @@ test('a copy applies many changed rows in several turns of the event loop, and i
   await watching
   expect([...seen.settled].every((rows) => rows === 30 || rows === 5_030)).toBe(true)
   expect(seen.unsettled.size).toBeGreaterThan(0)
-  expect([copy.settled(), copy.columns.rows, copy.table === null]).toEqual([null, 5_030, false])
+  expect([copy.changesApplied(), copy.columns.rows, copy.table === null]).toEqual([null, 5_030, false])
 })
 
 test('a copy ends if it cannot store a changed row, and lists that wait for the copy get no table', async () => {
@@ -70,7 +70,7 @@ test('a copy ends if it cannot store a changed row, and lists that wait for the 
   // Beyond 2^53, where an id has no code.
   await sql`insert into company (id, name) overriding system value values (9007199254740993, 'beyond')`
   await refresh(copy)
-  expect([copy.settled(), copy.table, copy.unusable, String(lost)]).toEqual([
+  expect([copy.changesApplied(), copy.table, copy.unusable, String(lost)]).toEqual([
     null,
     null,
     'noCopy',
@@ -243,7 +243,7 @@ test.each([
   const following = () => ({ text: `copy (${query}) to stdout`, values: [] })
   let fault: unknown
   const load = async (transaction: postgres.TransactionSql) => {
-    fault = await takePieces(transaction, following, () => undefined).catch((error) => error)
+    fault = await readPieces(transaction, following, () => undefined).catch((error) => error)
     await sql.end({ timeout: 0 })
   }
   await sql.begin(load).catch(() => undefined)

@@ -27,7 +27,7 @@ export async function findList(columns: ColumnTable, query: ListQuery, isPatient
   for (;;) {
     await columns.prepare(query, caller)
     const found = columns.lists.find(query)
-    if (found === 'index' && isPatient && builds++ < BUILDS_MAX) await columns.settled()
+    if (found === 'index' && isPatient && builds++ < BUILDS_MAX) await columns.indexesBuilt()
     else if (found === 'texts' && !isUnsure(query) && reads++ < READS_MAX) await Bun.sleep(1)
     else return found
   }

@@ -396,8 +396,8 @@ export class RelatedTables {
   }
 
   /** Resolves when no index is being built. */
-  async settled(): Promise<void> {
-    for (const { columns } of this.sides) await columns.settled()
+  async indexesBuilt(): Promise<void> {
+    for (const { columns } of this.sides) await columns.indexesBuilt()
   }
 
   private async attempt<Found>(
@@ -409,7 +409,7 @@ export class RelatedTables {
       await prepare()
       const found = find()
       if ((found !== 'index' && found !== 'texts') || left === 0) return found
-      if (found === 'index' || left % 10 === 0) await this.settled()
+      if (found === 'index' || left % 10 === 0) await this.indexesBuilt()
       await Bun.sleep(1)
     }
   }
