@@ -28,30 +28,30 @@ export interface ImportPlan extends FileReading {
 }
 
 /** Server of an import, and the folder for its record. `journals`: null if the user has no folder for data. */
-export interface ImportPlace {
+export interface ImportServer {
   readonly url: string
   readonly key: string
   readonly journals: string | null
 }
 
 /** Imports the rows of a file, or only checks them in a dry run. @throws CommandError */
-export async function importRows(entity: Entity, path: string, plan: ImportPlan, place: ImportPlace): Promise<void> {
+export async function importRows(entity: Entity, path: string, plan: ImportPlan, server: ImportServer): Promise<void> {
   const file = new RowsFile(path, entity, plan)
   const isLasting = file.isLasting()
   if (isLasting) await file.findEncoding(say)
-  await readLookups(file, plan, place, isLasting)
+  await readLookups(file, plan, server, isLasting)
   const realPath = isLasting ? realpathSync(path) : null
-  const earlier = earlierImports(place)
+  const earlier = earlierImports(server)
   const ofFile = { plural: entity.plural, path: realPath }
   const recent = plan.isAgain ? [] : earlier.filter((record) => isRecent(record, ofFile))
   // Ids belong to one server, so an import into another server does not continue this record.
-  const continued = recent.find(({ url }) => url === place.url) ?? null
+  const continued = recent.find(({ url }) => url === server.url) ?? null
   const keyName = keyNameOf(plan, ofFile, earlier, continued)
   const target: Target = {
-    address: `${place.url}/${entity.plural}`,
+    address: `${server.url}/${entity.plural}`,
     entity,
     name: file.name,
-    key: place.key,
+    key: server.key,
     isDry: plan.isDry,
     // With --match, each run has different Idempotency-Keys. Further runs create no row twice, because they first look for
     // existing rows.
@@ -59,8 +59,9 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
     journal: null,
   }
   const { matched } = plan
-  const checked = isLasting && matched === null ? await checkFile(file, entity, plan, target, ownRows(entity, place, recent)) : []
-  using journal = plan.isDry ? null : openJournal(place, { ...ofFile, keyName }, continued)
+  const checked =
+    isLasting && matched === null ? await checkFile(file, entity, plan, target, ownRows(entity, server, recent)) : []
+  using journal = plan.isDry ? null : openJournal(server, { ...ofFile, keyName }, continued)
   const recorded = { ...target, journal }
   if (matched !== null) await importMatched(file, plan, matched, recorded)
   else await createRows(file, plan, recorded, checked)
@@ -91,7 +92,7 @@ function keyNameOf(
 async function readLookups(
   file: RowsFile,
   { lookups }: ImportPlan,
-  { url, key }: ImportPlace,
+  { url, key }: ImportServer,
   isLasting: boolean,
 ): Promise<void> {
   if (lookups.length === 0) return
@@ -104,7 +105,7 @@ async function readLookups(
  * Returns a function that says whether an earlier run of this import created a row. Rows whose response was lost count too: with
  * the same Idempotency-Key, the server does not create them again.
  */
-function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly ImportSummary[]): IsOwn {
+function ownRows(entity: Entity, { journals }: ImportServer, recent: readonly ImportSummary[]): IsOwn {
   if (recent.length === 0 || journals === null) return () => false
   const records = recent.map(({ id }) => readJournal(journals, id))
   const lines = records.flatMap(({ pending }) => [...pending.values()].flatMap(({ body }) => body.split('\n')))
@@ -118,7 +119,7 @@ function ownRows(entity: Entity, { journals }: ImportPlace, recent: readonly Imp
  * @throws ImportRuns
  */
 function openJournal(
-  { journals, url }: ImportPlace,
+  { journals, url }: ImportServer,
   file: Pick<ImportSummary, 'plural' | 'path' | 'keyName'>,
   continued: ImportSummary | null,
 ): ImportJournal | null {
@@ -135,7 +136,7 @@ function openJournal(
 /**
  * Returns the imports that the user has records of. If the records cannot be read, returns none, and `openJournal` reports why.
  */
-function earlierImports({ journals }: ImportPlace): ImportSummary[] {
+function earlierImports({ journals }: ImportServer): ImportSummary[] {
   try {
     return journals === null ? [] : listJournals(journals)
   } catch (error) {
@@ -204,8 +205,8 @@ async function* withoutFaults(file: RowsFile, rows: AsyncIterable<FileRow>, plan
   }
 }
 
-async function* withoutRows(rows: AsyncIterable<FileRow>, places: ReadonlySet<string>): AsyncGenerator<FileRow> {
-  for await (const row of rows) if (!places.has(row.at)) yield row
+async function* withoutRows(rows: AsyncIterable<FileRow>, excluded: ReadonlySet<string>): AsyncGenerator<FileRow> {
+  for await (const row of rows) if (!excluded.has(row.at)) yield row
 }
 
 /**

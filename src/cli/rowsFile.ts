@@ -12,7 +12,7 @@ import { type DoubtfulWord, decoderOf, doubtfulWord, EncodingFinder } from '../s
 import type { RowFault } from '../spreadsheets/faults.ts'
 import { type ReadSheet, readSheets, type SheetRow, severalText } from '../spreadsheets/sheet.ts'
 import { Survey } from '../spreadsheets/survey.ts'
-import { belowText, Table, type TablePlace } from '../spreadsheets/table.ts'
+import { footerText, Table, type TableBounds } from '../spreadsheets/table.ts'
 import { FILE_BYTES_MAX, isWorkbook, openWorkbook, WorkbookFault } from '../spreadsheets/workbook.ts'
 import { HeaderFault, isColumnName, OF_OTHER_ROWS } from './fileColumns.ts'
 import { counted } from './output.ts'
@@ -34,7 +34,7 @@ export interface FileRow {
 export type FileFormat = 'csv' | 'ndjson' | 'xlsx'
 
 /** Options for reading a file. */
-export interface FileReading extends Omit<RecordReading, 'onNote'>, TablePlace {
+export interface FileReading extends Omit<RecordReading, 'onNote'>, TableBounds {
   readonly format: FileFormat
   /** Name of the encoding; null: the encoding is detected. */
   readonly encoding: string | null
@@ -150,10 +150,10 @@ export class RowsFile {
     const read = await this.readerOf(table, onNote)
     if (this.doubt !== null) throw new CommandError(`${this.name}: ${this.doubt}`)
     if (table.above > 0 && this.reading.headerLine === null) onNote(this.aboveText(table))
-    for await (const { record, below } of table.rows()) {
+    for await (const { record, footer } of table.rows()) {
       const { json, faults, cells } = read(record)
       const at = `${this.unit} ${record.line}`
-      const all = below === null ? faults : [{ message: belowText(below) }, ...faults]
+      const all = footer === null ? faults : [{ message: footerText(footer) }, ...faults]
       yield { at, json, cells, faults: all.map((fault) => ({ at, ...fault })) }
     }
   }

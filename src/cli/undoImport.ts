@@ -53,7 +53,7 @@ export interface Undone {
 /** Undoes an import. It can be run again: rows that are undone already are counted, and stay as they are. @throws CommandError */
 export async function undoImport(collection: Collection, entity: Entity, journal: ImportJournal): Promise<Undone> {
   const undone: Undone = { deleted: 0, restored: 0, before: 0, left: [] }
-  await settlePending(collection, readJournal(journal.folder, journal.id), journal, undone)
+  await repeatPending(collection, readJournal(journal.folder, journal.id), journal, undone)
   const record = readJournal(journal.folder, journal.id)
   using shown = progress((rows) => counted(rows, 'row'))
   for (const { id, values } of record.changes.toReversed()) {
@@ -69,7 +69,7 @@ export async function undoImport(collection: Collection, entity: Entity, journal
 }
 
 /** Repeats the requests whose responses were lost. The server answers as the first time, with the ids of the created rows. */
-async function settlePending(
+async function repeatPending(
   collection: Collection,
   { pending }: ImportRecord,
   journal: ImportJournal,

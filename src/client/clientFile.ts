@@ -206,9 +206,9 @@ function memberText(member: Member, mode: Mode, indent: string): string {
 }
 
 /** Returns the type of a value: a union if its kind has a list of values. */
-function typeText({ values, moment, jsonType }: Kind, mode: Mode): string {
+function typeText({ values, temporal, jsonType }: Kind, mode: Mode): string {
   if (values !== undefined) return values.map((value) => `'${value}'`).join(' | ')
-  return moment === 'instant' && mode === 'write' ? 'string | Date' : jsonType
+  return temporal === 'instant' && mode === 'write' ? 'string | Date' : jsonType
 }
 
 function filterText({ path, kind, reference }: Property): string {

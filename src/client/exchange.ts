@@ -10,7 +10,7 @@ export interface Exchange {
    * Runs `take` within the timeout. `lack`: words for errors, such as `had no answer`. @throws RosterError, or the reason of the
    * caller's signal
    */
-  step<Got>(lack: string, take: () => Promise<Got>): Promise<Got>
+  step<Got>(lack: string, work: () => Promise<Got>): Promise<Got>
   /** Aborts the request if it has not ended. */
   close(): void
 }
@@ -25,12 +25,12 @@ export function beginExchange(named: string, timeoutMs: number, signal: AbortSig
   return {
     signal: ending.signal,
     close,
-    async step(lack, take) {
+    async step(lack, work) {
       const message = `${named} ${lack} within ${timeoutMs} ms`
       const expire = () => ending.abort(new RosterError({ code: 'Timeout', target: 'Api', message }))
       const timer = setTimeout(expire, Math.min(timeoutMs, TIMER_MS_MAX))
       try {
-        return await take()
+        return await work()
       } catch (error) {
         signal?.throwIfAborted()
         if (error instanceof RosterError) throw error

@@ -1,6 +1,6 @@
 // Codes of values: integers that are ordered as their values are. Columns store them in 32 or 64 bits. Also converts between
 // dates and numbers of days.
-import type { MomentName, PlainName } from '../model/kinds.ts'
+import type { PlainName, TemporalName } from '../model/kinds.ts'
 
 /**
  * The integer that represents a value in a column: a number if it is a safe integer, else a bigint. `Infinity` and `-Infinity`
@@ -19,8 +19,8 @@ type CodeOf = (text: string, scale: number) => Code | null
 export const codeParsers: Readonly<Record<PlainName, CodeOf>> = {
   boolean: (text) => Number(text === 't'),
   integer: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
-  date: momentCode,
-  instant: momentCode,
+  date: temporalCode,
+  instant: temporalCode,
   decimal: decimalCode,
   json: () => 1,
 }
@@ -191,14 +191,14 @@ export const MINUTE = 60
 export const HOUR = 3_600
 export const DAY = 86_400
 /** Number of codes in one day, by kind. */
-export const dayCodes: Readonly<Record<MomentName, number>> = { date: 1, instant: DAY }
+export const dayCodes: Readonly<Record<TemporalName, number>> = { date: 1, instant: DAY }
 const MOMENT = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)\+00)?( BC)?$/
 
 /**
  * Returns the seconds from the start of 2000 to an instant, or the days from 2000-01-01 to a date. Returns null if the text is
  * neither.
  */
-function momentCode(text: string): Code | null {
+function temporalCode(text: string): Code | null {
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
   const [, year, month, day, hour, minute, second, era] = MOMENT.exec(text) ?? []

@@ -1,6 +1,6 @@
 // Plan of a summary: the encoder of each key, and whether each figure is exact. grouping.ts computes the groups by this plan.
 import type { Property } from '../model/entity.ts'
-import type { MomentName } from '../model/kinds.ts'
+import type { TemporalName } from '../model/kinds.ts'
 import type { Figure, GroupKey, SummaryQuery } from '../model/summary.ts'
 import { dayCodes } from './codes.ts'
 import type { Reason } from './conditions.ts'
@@ -113,7 +113,7 @@ function encoderOf(
   { property: { kind }, period, zone }: GroupKey,
 ): GroupKeyEncoder | null {
   if (period !== null && (isInfinite || least <= greatest)) {
-    const unit = dayCodes[kind.name as MomentName]
+    const unit = dayCodes[kind.name as TemporalName]
     const isBounded = !isInfinite && greatest - least <= PERIODS_DAYS * unit
     if (!isBounded) return null
     if (zone !== null) return new ZonedPeriods(memory, number, period, zone, least, greatest)

@@ -13,7 +13,7 @@ export const CHANGE_COLUMNS = [
   'run',
   'deletedPosition',
   'deletedNumber',
-  'settled',
+  'oldestRunning',
   'begun',
   'position',
   'number',
@@ -34,7 +34,7 @@ const FEED_COLUMNS = sql`l.run, l.deleted_position::text, l.deleted_number::text
  * Number of the oldest transaction that may still run. Readers that stop before this number miss no event: all earlier
  * transactions have ended.
  */
-export const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
+export const OLDEST_RUNNING = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
 /** Position of the last deleted event. An earlier event may be in the table for a moment longer, but counts as deleted. */
 const DELETED = sql`(l.deleted_position, l.deleted_number)`
@@ -81,7 +81,7 @@ export function compileChanges(
   const andNotBeyond = last === null ? sql`` : sql` and (position, number) <= ${positionOf(last)}`
   // Scans the index once for each entity, so that a search for events of a rare entity does not read the events of all entities.
   const ofView = (view: View) =>
-    sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${SETTLED}${andNotBeyond}${andShown(view)} order by position, number limit ${limit}::int)`
+    sql`(select * from entity_change where entity = ${word(view.table)} and ${isLater} and position < ${OLDEST_RUNNING}${andNotBeyond}${andShown(view)} order by position, number limit ${limit}::int)`
   return eventsStatement(
     sql`select * from (${join(views.map(ofView), sql` union all `)}) as event order by position, number limit ${limit}::int`,
   )
@@ -94,7 +94,7 @@ export function compileChanges(
  */
 export function compileStretchEnd(views: readonly View[], after: FeedPosition | null, countMax: number): Statement {
   const ofView = ({ table }: View) =>
-    sql`(select position, number from entity_change where entity = ${word(table)} and ${isAfter(after)} and position < ${SETTLED} order by position, number offset ${integer(countMax)} limit 1)`
+    sql`(select position, number from entity_change where entity = ${word(table)} and ${isAfter(after)} and position < ${OLDEST_RUNNING} order by position, number offset ${integer(countMax)} limit 1)`
   const positions = join(views.filter(hidesProperties).map(ofView), sql` union all `)
   return toStatement(
     sql`select event.position::text, event.number::text from change_feed as l cross join lateral (${positions}) as event order by event.position, event.number limit 1`,
@@ -155,7 +155,7 @@ function eventsStatement(events: Sql): Statement {
 export function compileNewest(entities: readonly Entity[]): Statement {
   // The prefix `event.` is needed to sort by the columns: the selected texts have the same names.
   const newest = ({ table }: Entity) =>
-    sql`(select entity, position::text, number::text from entity_change as event where entity = ${word(table)} and position < ${SETTLED} order by event.position desc, event.number desc limit 1)`
+    sql`(select entity, position::text, number::text from entity_change as event where entity = ${word(table)} and position < ${OLDEST_RUNNING} order by event.position desc, event.number desc limit 1)`
   return toStatement(join(entities.map(newest), sql` union all `))
 }
 
@@ -184,7 +184,7 @@ export function compileNewestShown(watches: readonly Watch[], countMax: number):
   )
   const watch = sql`unnest(${asked}) with ordinality as watch (entity, names, position, number, ordinal)`
   const count = integer(countMax)
-  const later = sql`from entity_change as event where event.entity = watch.entity and (event.position, event.number) > (watch.position, watch.number) and event.position < ${SETTLED} order by event.position, event.number`
+  const later = sql`from entity_change as event where event.entity = watch.entity and (event.position, event.number) > (watch.position, watch.number) and event.position < ${OLDEST_RUNNING} order by event.position, event.number`
   const shown = sql`select position, number from (select position, number, action, changed ${later} limit ${count}) as next where action <> 'u' or changed && watch.names::text[]`
   const beyond = sql`(select position, number ${later} offset ${count} limit 1)`
   const newest = sql`select * from (${shown} union all ${beyond}) as found order by position desc, number desc limit 1`

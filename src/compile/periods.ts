@@ -32,7 +32,7 @@ export function offsetValues({ all: { from, offsets } }: Zone): [changes: string
 export function compileKey({ property: { kind }, period, zone }: GroupKey, value: Sql, operands: OffsetOperands): Sql {
   if (period === null) return value
   if (zone !== null) return compileZoned(period, value, operands)
-  return kind.moment === 'instant' ? compileInstant(period, value) : compileDate(period, value)
+  return kind.temporal === 'instant' ? compileInstant(period, value) : compileDate(period, value)
 }
 
 function compileInstant(period: Period, value: Sql): Sql {

@@ -58,9 +58,9 @@ export function conditionPattern(kind: Kind): string {
   if (kind.isFreeText) return TEXT_CONDITION
   const serving = prefixesFor(kind)
   if (!kind.isCompared) return `^${anyOf(...serving.map(({ sign }) => sign))}?$`
-  const alone = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ sign }) => sign)
+  const valueless = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ sign }) => sign)
   const signs = serving.map(({ sign }) => sign)
-  return `^(?:${anyOf(...signs)}?${operandPattern(kind)}|${anyOf(...alone)}?)$`
+  return `^(?:${anyOf(...signs)}?${operandPattern(kind)}|${anyOf(...valueless)}?)$`
 }
 
 export function operandPattern(kind: Kind): string {

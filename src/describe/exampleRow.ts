@@ -1,6 +1,6 @@
 // Example rows for the OpenAPI document: plausible values by the name and the kind of each property.
 import { type Entity, type Group, isGroup, keyOf, type Property } from '../model/entity.ts'
-import type { KindName, MomentName } from '../model/kinds.ts'
+import type { KindName, TemporalName } from '../model/kinds.ts'
 
 /** Example texts by patterns of property names; the first pattern that matches counts. */
 const TEXTS: readonly (readonly [RegExp, string])[] = [
@@ -33,7 +33,7 @@ const exampleByKind: Readonly<Record<KindName, (property: Property) => unknown>>
   json: () => ({ theme: 'dark' }),
 }
 /** Example dates of properties that must not be before another property. */
-const laterByKind: Readonly<Record<MomentName, string>> = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
+const laterByKind: Readonly<Record<TemporalName, string>> = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
 
 /** Returns a row as in a response, with a value in every property. */
 export function exampleRow(entity: Entity, members = entity.members): Record<string, unknown> {
@@ -46,7 +46,7 @@ export function exampleRow(entity: Entity, members = entity.members): Record<str
 export function exampleOf({ rules }: Entity, property: Property): unknown {
   const { name } = property.kind
   const isLater = rules.some(({ later }) => later === property)
-  return isLater ? laterByKind[name as MomentName] : exampleByKind[name](property)
+  return isLater ? laterByKind[name as TemporalName] : exampleByKind[name](property)
 }
 
 function exampleText(property: Property): string {

@@ -36,7 +36,7 @@ Each resource below begins with examples of its filters and sorts. Each [error](
 function otherApis(entities: readonly Entity[]): string {
   const others = entities.flatMap(({ properties, id }) => properties.filter((property) => property !== id))
   const text = others.find(({ kind }) => kind.isFreeText)?.name ?? 'Name'
-  const date = others.find(({ kind }) => kind.moment !== null)?.name ?? 'Id'
+  const date = others.find(({ kind }) => kind.temporal !== null)?.name ?? 'Id'
   const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1)
   const word = lower(text)
   const day = lower(date)
@@ -140,7 +140,7 @@ const filtersByKind: Readonly<Record<KindName, (name: string) => ExampleQuery[]>
 
 /** Returns a query that sorts by a date, the latest first. If the entity has no date, the query sorts by the first property. */
 function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
-  const latest = properties.find(({ kind }) => kind.moment !== null)
+  const latest = properties.find(({ kind }) => kind.temporal !== null)
   const first = properties.find((property) => property !== latest) ?? id
   if (latest === undefined) return { query: `sort=-${first.name}`, meaning: `by ${first.name}, descending` }
   return { query: `sort=-${latest.name},${first.name}`, meaning: `the latest ${latest.name} first, then by ${first.name}` }

@@ -20,9 +20,9 @@ const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#
 /** Pattern of `*`, or of a list of entity tags. RFC 9110, 13.1.1 */
 const TAGS_PATTERN = '^(?:\\*|(?:W/)?"[!#-~]*"(?:, (?:W/)?"[!#-~]*")*)$'
 
-const parameter = (place: object, name: string, description: string, schema: Schema, example?: unknown): Part => ({
+const parameter = (location: object, name: string, description: string, schema: Schema, example?: unknown): Part => ({
   name,
-  ...place,
+  ...location,
   description,
   schema,
   example,

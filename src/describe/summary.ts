@@ -22,7 +22,7 @@ export function summaryParameters(entity: View): Part[] {
       'The properties by which rows are grouped, or periods of dates; a row counts as a whole in the period of its date. Without it: one group.',
       someOf(oneOf([...properties, ...listedPaths(entity)].filter(takesKey).flatMap(keyNames)), KEYS_MAX),
     ),
-    ...(properties.some(({ kind }) => kind.moment === 'instant') ? [ZONE] : []),
+    ...(properties.some(({ kind }) => kind.temporal === 'instant') ? [ZONE] : []),
     ...aggregatesOf(entity).map(([aggregate, taken]) => {
       const names = oneOf(taken.map(({ name }) => name))
       return listInQuery(aggregate, MEANINGS[aggregate], someOf(names, MEASURES_MAX))

@@ -153,11 +153,11 @@ export class Batcher {
 
   private async send(queue: Queue) {
     const { batch } = (queue.waiting[0] as Run).statement
-    const runs = take(queue, batch ? (this.runsMax.get(batch) ?? BATCH_RUNS_FIRST) : Number.POSITIVE_INFINITY)
-    let isHolding = true
+    const runs = dequeue(queue, batch ? (this.runsMax.get(batch) ?? BATCH_RUNS_FIRST) : Number.POSITIVE_INFINITY)
+    let delaysNext = true
     const release = () => {
-      if (!isHolding) return
-      isHolding = false
+      if (!delaysNext) return
+      delaysNext = false
       queue.running--
       if (queue.waiting.length > 0) this.makeDue(queue)
       else if (queue.running === 0) this.queues.delete(queue.key)
@@ -177,7 +177,7 @@ export class Batcher {
     const [{ statement, progress, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.runAlone({ statement, progress, untilMs: (runs.at(-1) as Run).untilMs })
+      const rows = await this.runSingle({ statement, progress, untilMs: (runs.at(-1) as Run).untilMs })
       for (const { resolve } of runs) resolve(rows)
       return
     }
@@ -186,7 +186,7 @@ export class Batcher {
     // and sends nothing.
     if (untilMs <= startMs) {
       const inTime = runs.filter((run) => run.untilMs > startMs)
-      this.runEachAlone(runs.filter((run) => run.untilMs <= startMs))
+      this.runEachSingly(runs.filter((run) => run.untilMs <= startMs))
       if (inTime.length > 0) await this.answer(inTime)
       return
     }
@@ -197,7 +197,7 @@ export class Batcher {
     for (const run of runs) run.progress?.leaveBatch()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
-    else this.runEachAlone(runs)
+    else this.runEachSingly(runs)
   }
 
   /** Runs several statements as one. Returns null if the batch had no effect, and each statement may succeed by itself. */
@@ -225,12 +225,12 @@ export class Batcher {
     else if (ms < BATCH_FAST_MS_MAX && runs >= before && before < BATCH_RUNS_MAX) this.runsMax.set(batch, before * 2)
   }
 
-  private runEachAlone(runs: readonly Run[]) {
-    for (const run of runs) this.runAlone(run).then(run.resolve, run.reject)
+  private runEachSingly(runs: readonly Run[]) {
+    for (const run of runs) this.runSingle(run).then(run.resolve, run.reject)
   }
 
   /** Runs one statement by itself. A single write waits for row locks, while a batch soon gives up. Reads meet no row locks. */
-  private runAlone({ statement, progress, untilMs }: Omit<Run, 'resolve' | 'reject'>): Promise<Row[]> {
+  private runSingle({ statement, progress, untilMs }: Omit<Run, 'resolve' | 'reject'>): Promise<Row[]> {
     return this.run({ statement, untilMs, mayWaitForLock: progress !== null, progress })
   }
 }
@@ -252,7 +252,7 @@ function joined({ text, shared = 0 }: Batch, runs: readonly Run[]): Statement {
 }
 
 /** Takes the next runs from the queue, in its order. Of runs with the same `distinct` value it takes only the first. */
-function take(queue: Queue, runsMax: number): Run[] {
+function dequeue(queue: Queue, runsMax: number): Run[] {
   const { waiting } = queue
   const distinct = waiting[0]?.statement.batch?.distinct ?? null
   if (distinct === null) return waiting.splice(0, runsMax)

@@ -95,7 +95,7 @@ export class Database {
    * Runs a read by itself, never in a batch, sent before `untilMs` or not at all. `onSent` gets a function that returns the
    * process id of the backend that runs the read; null: no backend runs it.
    */
-  readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
+  readUnbatched(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const listener = { onDispatch: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
     return this.admit(() => this.run({ statement, untilMs, mayWaitForLock: true, progress: null, listener }))
   }

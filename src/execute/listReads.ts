@@ -160,7 +160,7 @@ export class ListReads {
     const startMs = performance.now()
     const note = () => this.costly.note(list.kind, performance.now() - startMs)
     try {
-      const rows = await this.options.listPool.readAlone(list.statement, list.untilMs, (backend) => {
+      const rows = await this.options.listPool.readUnbatched(list.statement, list.untilMs, (backend) => {
         list.backend = backend
         if (this.options.onBackend) setImmediate(this.noteBackend, backend)
       })

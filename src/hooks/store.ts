@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type postgres from 'postgres'
 import { commaList } from '../compile/batch.ts'
-import { andShown, isAfter, SETTLED } from '../compile/changes.ts'
+import { andShown, isAfter, OLDEST_RUNNING } from '../compile/changes.ts'
 import { Refused } from '../errors.ts'
 import { parametersOf } from '../execute/driver.ts'
 import { KeyStore, secondsOf } from '../keys/store.ts'
@@ -103,8 +103,8 @@ export class HookStore {
         const [hook] = await sql`
           select to_json(coalesce(events_by_rights, events)) as events, rights, position::text, number::text
           from hook where id = ${id}`
-        const { events, rights, ...place } = hook as Subscription & FeedPosition
-        const [first] = await this.positionsOfWaiting(sql, { events, rights }, place, 1)
+        const { events, rights, ...position } = hook as Subscription & FeedPosition
+        const [first] = await this.positionsOfWaiting(sql, { events, rights }, position, 1)
         if (first) await sql`update hook set position = ${first.position}, number = ${first.number} where id = ${id}`
       }
       return moved.count > 0
@@ -163,7 +163,7 @@ export function compileWaiting(
     if (actions.length === 0) return []
     const letters = commaList(actions.map((action) => word(action[0] as string)))
     return [
-      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isLater} and position < ${SETTLED}${andShown(view)} ${limit})`,
+      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${isLater} and position < ${OLDEST_RUNNING}${andShown(view)} ${limit})`,
     ]
   })
   if (ofViews.length === 0) return null

@@ -132,7 +132,7 @@ export class QuestionQueue {
       } else larger.demands.push(demand)
     }
     for (const { copies, demands } of rounds)
-      if (copies.length === 1) this.askAlone(copies[0] as TableCopy, demands)
+      if (copies.length === 1) this.askOne(copies[0] as TableCopy, demands)
       else this.askTogether(copies, demands)
     // A joint demand may wait long for a running question, so the queue is checked again.
     if (this.demands.some(({ copies }) => copies.length > 1)) this.timer ??= setTimeout(this.lookAgain, HELD_MS_MAX)
@@ -159,7 +159,7 @@ export class QuestionQueue {
     this.beginSoon()
   }
 
-  private async askAlone(copy: TableCopy, demands: readonly Demand[]) {
+  private async askOne(copy: TableCopy, demands: readonly Demand[]) {
     const wasBehind = isBehind(copy)
     this.asked.set(copy, performance.now())
     const fault = await copy.ask().catch((error: unknown) => error)
@@ -195,7 +195,7 @@ export class QuestionQueue {
     for (const copy of left ?? copies) {
       if (left === null) copy.checkDefinition()
       // The copy is asked about at once, so that no joint question comes first.
-      this.askAlone(
+      this.askOne(
         copy,
         demands.filter(({ copies: own }) => own.length === 1 && own[0] === copy),
       )

@@ -82,8 +82,8 @@ function stateOfEntity(entity: Entity, relation: Sql): Sql {
 export function definitionOf(relation: Sql): Sql {
   const recording = sql`select recording_of(${relation}::regclass) as signs`
   const attributes = sql`select string_agg(attnum || ' ' || xmin, ' ' order by attnum) from pg_attribute where attrelid = ${relation} and attnum > 0`
-  const isAlone = sql`relkind = 'r' and not row_security_active(pg_class.oid) and not pg_is_in_recovery() and not exists (select from pg_inherits where ${relation} in (inhrelid, inhparent)) and not exists (select from pg_subscription_rel where srrelid = ${relation})`
-  return sql`(select case when signs is not null and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${recording}) as recording where pg_class.oid = ${relation})`
+  const hasAllWrites = sql`relkind = 'r' and not row_security_active(pg_class.oid) and not pg_is_in_recovery() and not exists (select from pg_inherits where ${relation} in (inhrelid, inhparent)) and not exists (select from pg_subscription_rel where srrelid = ${relation})`
+  return sql`(select case when signs is not null and ${hasAllWrites} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${recording}) as recording where pg_class.oid = ${relation})`
 }
 
 /**

@@ -43,7 +43,7 @@ const IDLE_S_MAX = 10
  * @throws NotRecorded; errors of `begin`, of the function that it returns, and of the driver
  */
 export function readTable(url: string, entity: Entity, rowsMax: number, begin: Begin): Promise<LoadedState> {
-  return readAlone(url, READ_MS_MAX, async (connection) => {
+  return withOwnConnection(url, READ_MS_MAX, async (connection) => {
     await connection.unsafe(BEGIN_RUN)
     const work = (transaction: postgres.TransactionSql) => readWithin(transaction, entity, rowsMax, begin)
     return await inTransaction(connection, work, 'isolation level repeatable read read only')
@@ -52,7 +52,7 @@ export function readTable(url: string, entity: Entity, rowsMax: number, begin: B
 
 /** Reads the different texts of a property in their order. @throws errors of `onText` and of the driver */
 export function readTexts(url: string, entity: Entity, property: Property, onText: (text: string) => void): Promise<void> {
-  return readAlone(url, ORDER_MS_MAX, (connection) => {
+  return withOwnConnection(url, ORDER_MS_MAX, (connection) => {
     const work = async (transaction: postgres.TransactionSql) => {
       const limits = `set local statement_timeout = ${ORDER_MS_MAX}; set local lock_timeout = ${LIST_LOCK_MS_MAX}`
       await transaction.unsafe(`${limits}; set local cursor_tuple_fraction = 1`)
@@ -67,7 +67,7 @@ export function readTexts(url: string, entity: Entity, property: Property, onTex
 }
 
 /** Reads over a new connection, because the driver's COPY may hang after an error (porsager/postgres#917). */
-async function readAlone<Result>(
+async function withOwnConnection<Result>(
   url: string,
   msMax: number,
   read: (connection: postgres.Sql) => Promise<Result>,

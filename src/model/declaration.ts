@@ -62,21 +62,21 @@ type Fail = (message: string) => never
 
 function checkColumns(name: string, named: readonly NamedField[], fail: Fail) {
   const seen = new Map<string, string>()
-  const take = (column: string, property: string) => {
+  const reserve = (column: string, property: string) => {
     const other = seen.get(column)
     if (other !== undefined)
       fail(`cannot have both ${other} and ${property}: their names are the same for clients or in the table`)
     seen.set(column, property)
   }
   const groups = named.flatMap(({ path: [key = '', part] }) => (part === undefined ? [] : key))
-  for (const group of new Set(groups)) take(group.toLowerCase(), group)
+  for (const group of new Set(groups)) reserve(group.toLowerCase(), group)
   for (const { path, field } of named) {
     const property = path.join('.')
     const column = path.map(snakeCase).join('_')
     if (SYSTEM_COLUMNS.includes(column)) fail(`cannot have a property called ${property}: every table has a column of that name`)
-    take(column, property)
-    if (property.toLowerCase() !== column) take(property.toLowerCase(), property)
-    if ('copied' in field) take(`${column}_key`, property)
+    reserve(column, property)
+    if (property.toLowerCase() !== column) reserve(property.toLowerCase(), property)
+    if ('copied' in field) reserve(`${column}_key`, property)
     checkLength(`${snakeCase(name)}_${column}${LONGEST_END}`, fail)
   }
 }
@@ -128,7 +128,7 @@ function checkComputed(property: string, field: Field, named: readonly NamedFiel
     if (isComputedFrom(key, property, named)) fail(`cannot compute ${property} from itself, by way of ${key}`)
     if (computedBy === undefined && !kind.isCompared)
       fail(`cannot compute ${property} from ${key}, which is JSON; give an expression with "by"`)
-    if (computedBy === undefined && kind.moment !== null)
+    if (computedBy === undefined && kind.temporal !== null)
       fail(`cannot compute ${property} from ${key}: how dates are printed is a setting; give an expression with "by"`)
   }
 }

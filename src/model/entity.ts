@@ -217,7 +217,7 @@ export function defineEntity(name: string, fields: Fields, options: Options = {}
 
 /** Makes a rule. @throws Error if the two properties cannot be compared */
 function toRule(table: string, later: Property, earlier: Property): Omit<Rule, 'during'> {
-  if (later.kind.name !== earlier.kind.name || later.kind.moment === null)
+  if (later.kind.name !== earlier.kind.name || later.kind.temporal === null)
     throw new Error(`${later.name} and ${earlier.name} of ${table} must both be dates, or both date-times`)
   const constraint = `${table}_${later.column}_not_before_${earlier.column}`
   checkLength(constraint, (message) => {

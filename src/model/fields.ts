@@ -40,8 +40,8 @@ export interface FieldGroup {
 export type Fields = Readonly<Record<string, Field | FieldGroup>>
 
 /**
- * Options of properties. Ids and references always have an index. `Writable`: options of kinds whose values cannot be declared
- * unique.
+ * Options of properties. Ids and references always have an index. `NonUniqueOptions`: options of kinds whose values cannot be
+ * declared unique.
  */
 interface Options {
   /** `false`: the column has no index, which makes writes cheaper; filters and sorts by it read all rows, within the deadline. */
@@ -52,14 +52,14 @@ interface Options {
   unique?: boolean
 }
 type Indexing = Pick<Options, 'indexed'>
-type Writable = Pick<Options, 'indexed' | 'required'>
+type NonUniqueOptions = Pick<Options, 'indexed' | 'required'>
 
 const SCALE_MAX = 20
 /** Least `bytesMax` that a declaration can give, so that generated data fit. */
 const JSON_BYTES_MIN = 100
 
 /** Makes a field that clients write. If it is required, it is never null, and an empty text counts as no value. */
-function writable(kind: Kind, options: Writable): Field {
+function writable(kind: Kind, options: NonUniqueOptions): Field {
   if (!options.required) return { kind, readOnly: false, ...options }
   const schema = kind.emptyIsNoValue ? { ...kind.schema, minLength: 1 } : kind.schema
   return { kind: { ...kind, nullable: false, schema }, readOnly: false, ...options }
@@ -73,7 +73,7 @@ export const text = ({ lengthMax = 200, ...options }: { lengthMax?: number; exam
   writable(textKind(lengthMax), options)
 
 /** One of these texts, case-sensitive: `oneOf(['Requested', 'Approved'])`. */
-export const oneOf = (values: readonly string[], options: Writable = {}): Field => writable(oneOfKind(values), options)
+export const oneOf = (values: readonly string[], options: NonUniqueOptions = {}): Field => writable(oneOfKind(values), options)
 
 /** True or false, never null. */
 export const boolean = (options: Indexing = {}): Field => writable(booleanKind, options)
@@ -95,13 +95,13 @@ export const integer = ({
 export const date = (options: Options = {}): Field => writable(dateKind, options)
 
 /** A date-time to the second, in UTC. */
-export const instant = (options: Writable = {}): Field => writable(instantKind, options)
+export const instant = (options: NonUniqueOptions = {}): Field => writable(instantKind, options)
 
 /**
  * An exact number with up to 10 digits before the point and `scale` after it, from `min` (by default 0) to `max`. @throws Error
  * for an invalid scale or range
  */
-export const decimal = (scale: number, { min, max, ...options }: Partial<NumberRange> & Writable = {}): Field => {
+export const decimal = (scale: number, { min, max, ...options }: Partial<NumberRange> & NonUniqueOptions = {}): Field => {
   if (!Number.isSafeInteger(scale) || scale < 0 || scale > SCALE_MAX)
     throw new Error(`decimal(${scale}) is no kind: the digits after the point must be 0 to ${SCALE_MAX}`)
   if (min === undefined && max === undefined) return writable(decimalKind(scale), options)

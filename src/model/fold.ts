@@ -40,7 +40,7 @@ const SEVERAL = [
   'l· l',
 ].map((pair) => pair.split(' ') as [string, string])
 
-const ofSingle = new Map(Array.from(SINGLE.from, (letter, place) => [letter, SINGLE.to.charAt(place)]))
+const ofSingle = new Map(Array.from(SINGLE.from, (letter, index) => [letter, SINGLE.to.charAt(index)]))
 const ANY_SINGLE = new RegExp(`[${SINGLE.from}]`, 'g')
 const ANY_SEVERAL = new RegExp(SEVERAL.map(([from]) => from).join('|'))
 

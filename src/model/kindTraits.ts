@@ -21,7 +21,7 @@ export interface KindTraits {
   /**
    * `day`: values are days of the calendar. `instant`: values are instants, whose day depends on the time zone. Null: neither.
    */
-  readonly moment: 'day' | 'instant' | null
+  readonly temporal: 'day' | 'instant' | null
   /** True if the kind allows `<`, `<=`, `>` and `>=`. */
   readonly ordered: boolean
   /** False if filters only ask whether there is a value, and nothing is sorted or grouped by it. */
@@ -48,7 +48,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: true,
     isEscaped: true,
     isNotated: false,
-    moment: null,
+    temporal: null,
     ordered: true,
     isCompared: true,
     mayBeUnique: true,
@@ -64,7 +64,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: true,
     isNotated: false,
-    moment: null,
+    temporal: null,
     ordered: true,
     isCompared: true,
     mayBeUnique: false,
@@ -80,7 +80,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: false,
     isNotated: false,
-    moment: null,
+    temporal: null,
     ordered: false,
     isCompared: true,
     mayBeUnique: true,
@@ -96,7 +96,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: false,
     isNotated: true,
-    moment: null,
+    temporal: null,
     ordered: false,
     isCompared: true,
     mayBeUnique: false,
@@ -112,7 +112,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: false,
     isNotated: true,
-    moment: null,
+    temporal: null,
     ordered: true,
     isCompared: true,
     mayBeUnique: true,
@@ -128,7 +128,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: false,
     isNotated: true,
-    moment: null,
+    temporal: null,
     ordered: true,
     isCompared: true,
     mayBeUnique: false,
@@ -144,7 +144,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: false,
     isNotated: true,
-    moment: 'day',
+    temporal: 'day',
     ordered: true,
     isCompared: true,
     mayBeUnique: true,
@@ -160,7 +160,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: false,
     isNotated: true,
-    moment: 'instant',
+    temporal: 'instant',
     ordered: true,
     isCompared: true,
     mayBeUnique: false,
@@ -176,7 +176,7 @@ export const KIND_TRAITS = {
     emptyIsNoValue: false,
     isEscaped: true,
     isNotated: false,
-    moment: null,
+    temporal: null,
     ordered: false,
     isCompared: false,
     mayBeUnique: false,
@@ -199,7 +199,7 @@ type KeptAsText = NameWith<{ memory: 'text' }>
 export type PlainName = Exclude<KindName, KeptAsText>
 /** Kinds whose values are written differently in different languages. */
 export type NotatedName = NameWith<{ isNotated: true }>
-export type MomentName = NameWith<{ moment: 'day' | 'instant' }>
+export type TemporalName = NameWith<{ temporal: 'day' | 'instant' }>
 
 export function isKeptAsText(name: KindName): name is KeptAsText {
   return KIND_TRAITS[name].memory === 'text'

@@ -9,8 +9,8 @@ export {
   isNotated,
   KIND_TRAITS,
   type KindName,
-  type MomentName,
   type PlainName,
+  type TemporalName,
 } from './kindTraits.ts'
 
 /** Maximum length of a computed text: two names of 200 characters and a space. */

@@ -121,8 +121,8 @@ export class Changes {
     const more = found.length > pageSize
     // All events before `settled` were read. A history also has later events. Its page ends at `settled` anyway, because
     // transactions in progress may still add events between `settled` and a later event.
-    const { run, settled } = first
-    const { position, number } = (more && page.at(-1)) || { position: settled, number: '0' }
+    const { run, oldestRunning } = first
+    const { position, number } = (more && page.at(-1)) || { position: oldestRunning, number: '0' }
     return { events, more, end: { run, position, number } }
   }
 

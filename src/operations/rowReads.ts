@@ -29,7 +29,7 @@ export class RowReads {
    * Hash of the properties. Every tag begins with this hash, because even the response of an unchanged row changes if the
    * declaration changes.
    */
-  private readonly shape: string
+  private readonly tagPrefix: string
   /** The entity whose columns statements read. */
   private readonly entity: Entity
   private readonly width: number
@@ -41,7 +41,7 @@ export class RowReads {
     const properties = collection.properties.map(({ path, kind }) => `${path.join('.')} ${kind.name}`)
     this.entity = baseOf(collection)
     this.width = this.entity.properties.length
-    this.shape = `${Bun.hash(properties.join()).toString(36).slice(0, 4)}-`
+    this.tagPrefix = `${Bun.hash(properties.join()).toString(36).slice(0, 4)}-`
   }
 
   /** Returns the id in a path. @throws ApiError NotFound for a segment that cannot be an id */
@@ -74,7 +74,7 @@ export class RowReads {
 
   /** Returns the tag of a row, without its quotes. It is made of the transaction number after the row's columns. */
   tagOf(row: Row): string {
-    return this.shape + (Number(row[this.width]) % TRANSACTIONS)
+    return this.tagPrefix + (Number(row[this.width]) % TRANSACTIONS)
   }
 
   /** Returns the version that a write expects the row to have; null: the row may have any. @throws ApiError InvalidHeader */
@@ -106,8 +106,8 @@ export class RowReads {
   private versionsIn(tags: EntityTags): string | null {
     if (tags === '*') return null
     const versions = tags.flatMap(({ isWeak, opaque }) => {
-      const version = opaque.slice(this.shape.length)
-      return !isWeak && opaque.startsWith(this.shape) && VERSION.test(version) ? [version] : []
+      const version = opaque.slice(this.tagPrefix.length)
+      return !isWeak && opaque.startsWith(this.tagPrefix) && VERSION.test(version) ? [version] : []
     })
     return `{${[...new Set(versions)].sort().join()}}`
   }

@@ -77,15 +77,15 @@ export function streamSummary(view: View, parts: ResourceParts, call: ResourceRe
     const writer = summaryWriter(query, form)
     const copies = memory && neededCopies(memory, tablesOfSummary(view, query), call.moment ?? null)
     await copies?.refresh()
-    const take = async (found: Grouping) => takeGroups(found, hold)
-    const grouping = memory && copies ? await withGroups(call, memory, copies, query, take) : 'noCopy'
+    const holdFound = async (found: Grouping) => holdGroups(found, hold)
+    const grouping = memory && copies ? await withGroups(call, memory, copies, query, holdFound) : 'noCopy'
     if (memory === null || typeof grouping === 'string') {
       const reason = typeof grouping === 'string' ? grouping : 'noCopy'
       const { rows } = await readGroups(view, parts, call, query, null, reason)
       hold(CELL_BYTES * rows.length * (rows[0]?.length ?? 0))
       return textsOf(writer, whileAllowed([rows], requireAllowed))
     }
-    return textsOf(writer, whileAllowed(piecesOf(call, memory, grouping), requireAllowed))
+    return textsOf(writer, whileAllowed(batchesOf(call, memory, grouping), requireAllowed))
   })
 }
 
@@ -105,8 +105,8 @@ function hasPaths({ filters, keys, figures }: SummaryQuery): boolean {
 /** Estimated memory of one value in a group from the database, in bytes. */
 const CELL_BYTES = 32
 
-/** Takes the groups out of the copy, if there is memory to hold them. @throws ApiError ServiceUnavailable */
-function takeGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping {
+/** Copies the groups to the heap, if there is memory to hold them. @throws ApiError ServiceUnavailable */
+function holdGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping {
   hold(grouping.bytes)
   return grouping.copyToHeap()
 }
@@ -155,8 +155,8 @@ async function withGroups<Result>(
 
 async function pageFromDatabase(view: View, parts: ResourceParts, call: ResourceRequest, query: SummaryQuery, reason: Reason) {
   const { page, pageSize } = query
-  const place = { offset: (page - 1) * pageSize, size: pageSize }
-  const { total, rows } = await readGroups(view, parts, call, query, place, reason)
+  const slice = { offset: (page - 1) * pageSize, size: pageSize }
+  const { total, rows } = await readGroups(view, parts, call, query, slice, reason)
   return respondSummary(query, rows, total, call.url)
 }
 
@@ -184,11 +184,11 @@ async function readGroups(
 }
 
 /** Number of groups of a stream that are sorted in one step. Each step scans all groups. */
-const PIECE_GROUPS = 4_000
+const BATCH_GROUPS = 4_000
 
-function* piecesOf(call: ResourceRequest, memory: TableCopies, grouping: Grouping): Generator<Promise<Row[]>> {
-  for (let offset = 0; offset < grouping.total; offset += PIECE_GROUPS)
-    yield memory.slices.run(call, grouping.page(offset, PIECE_GROUPS))
+function* batchesOf(call: ResourceRequest, memory: TableCopies, grouping: Grouping): Generator<Promise<Row[]>> {
+  for (let offset = 0; offset < grouping.total; offset += BATCH_GROUPS)
+    yield memory.slices.run(call, grouping.page(offset, BATCH_GROUPS))
 }
 
 function tooManyGroups(): ApiError {

@@ -97,7 +97,7 @@ const NAME = /^(?:full|display)?name$/
 function byMeaning(name: string, candidates: readonly Candidate[]): string | null {
   const properties = candidates.filter((one): one is Property => 'kind' in one)
   if (TIME_END.test(name)) {
-    const times = properties.filter(({ kind }) => kind.moment !== null)
+    const times = properties.filter(({ kind }) => kind.temporal !== null)
     const stem = name.replace(TIME_END, '')
     const names = times.map((one) => one.name)
     const found = stem === '' ? names[0] : (nearestOf(stem, names) ?? byWords(stem, names))

@@ -181,7 +181,7 @@ export function takesKey({ path, kind }: Property): boolean {
 
 /** Returns whether rows can be grouped by periods of the property. */
 export function takesPeriods({ kind }: Property): boolean {
-  return kind.moment !== null
+  return kind.temporal !== null
 }
 
 /** Returns whether the aggregate can be computed for the property. Ids are integers, but their sum has no meaning. */

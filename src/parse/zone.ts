@@ -32,7 +32,7 @@ export function rejectUnusedZone(keys: readonly GroupKey[], periods: readonly st
 
 /** Returns whether the groups of a key depend on a zone. */
 export function isZoned({ property, period }: Pick<GroupKey, 'property' | 'period'>): boolean {
-  return period !== null && property.kind.moment === 'instant'
+  return period !== null && property.kind.temporal === 'instant'
 }
 
 /**
@@ -41,11 +41,11 @@ export function isZoned({ property, period }: Pick<GroupKey, 'property' | 'perio
  */
 function suggestZone(text: string): string {
   const names = zoneNames()
-  const placeOf = (name: string) => name.slice(name.lastIndexOf('/') + 1)
-  const places = names.map(placeOf)
+  const cityOf = (name: string) => name.slice(name.lastIndexOf('/') + 1)
+  const cities = names.map(cityOf)
   const written = text.replaceAll(' ', '_')
-  const near = nearestOf(placeOf(written), places)
-  const nearest = nearestOf(written, names) ?? (near === null ? null : names[places.indexOf(near)])
+  const near = nearestOf(cityOf(written), cities)
+  const nearest = nearestOf(written, names) ?? (near === null ? null : names[cities.indexOf(near)])
   return nearest ? ` Did you mean ${nearest}?` : ''
 }
 

@@ -37,9 +37,9 @@ import { WorkerAdmission } from './workerAdmission.ts'
 /** File descriptors that a worker may need in addition to its database connections: files, channels, the runtime. */
 const OWN_FILES = 16
 /** Time at a stop for handshakes that have begun, and for the first requests of their connections. */
-const SETTLE_MS = 50
+const HANDSHAKE_MS = 50
 /** Time at a stop for handshakes with TLS, which take longer. */
-const SETTLE_TLS_MS = 500
+const HANDSHAKE_TLS_MS = 500
 /**
  * Maximum time that a question about several tables waits for a lock on one of them: lists of the other tables wait for the
  * question, too.
@@ -193,11 +193,11 @@ export class Worker {
       },
       stop: async () => {
         const { leaveMs } = this.drain
-        const settleMs = context.certificate ? SETTLE_TLS_MS : SETTLE_MS
-        await Bun.sleep(Math.max(0, leaveMs - settleMs))
+        const handshakeMs = context.certificate ? HANDSHAKE_TLS_MS : HANDSHAKE_MS
+        await Bun.sleep(Math.max(0, leaveMs - handshakeMs))
         endKeeping()
         listener?.stopAccepting()
-        await Bun.sleep(Math.min(leaveMs, settleMs))
+        await Bun.sleep(Math.min(leaveMs, handshakeMs))
         // `drain` is read again each time, because another call of `stop` may have shortened the time.
         while (this.requestsInFlight > 0 && performance.now() < this.drain.finishByMs) await Bun.sleep(10)
       },
@@ -347,7 +347,7 @@ function createMemory(config: Config, { log, databaseUrl }: WorkerContext, pools
   const bytesMax = memoryBytes(config)
   if (bytesMax === 0) return null
   const readerOf = (pool: Database): Reader => ({
-    read: (statement) => pool.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined),
+    read: (statement) => pool.readUnbatched(statement, performance.now() + QUERY_MS_MAX, () => undefined),
   })
   return new TableCopies({
     bytesMax,

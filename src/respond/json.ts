@@ -7,7 +7,7 @@ import type { View } from '../model/view.ts'
 export type Write = (row: Row) => string
 type Members = readonly (Property | Group)[]
 /** Fields of a kind that the writers of JSON and CSV need. If `readText` is null, the text from PostgreSQL is JSON already. */
-export type PrintableKind = Pick<Kind, 'readText' | 'isEscaped' | 'moment'>
+export type PrintableKind = Pick<Kind, 'readText' | 'isEscaped' | 'temporal'>
 
 /** Writers of whole views, by the members of the view. */
 const writers = new WeakMap<Members, Write>()

@@ -75,7 +75,7 @@ export function cellWriter(kind: PrintableKind, form: CsvForm): (text: string) =
   const { isForExcel, hasDecimalComma } = form
   const separator = separatorOf(form)
   if (kind.isEscaped) return (text) => quoted(isForExcel ? escapeFormulas(text) : text, separator)
-  if (isForExcel && kind.moment === 'instant') return spreadsheetInstant
+  if (isForExcel && kind.temporal === 'instant') return spreadsheetInstant
   const { readText } = kind
   if (readText !== null) return (text) => String(readText(text))
   return hasDecimalComma ? (text) => text.replace('.', ',') : (text) => text

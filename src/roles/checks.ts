@@ -47,9 +47,9 @@ function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
 function checkRole(role: Role, roles: readonly Role[], entities: readonly Entity[], faults: FaultList) {
   const rightsOf = (some: readonly Role[]) => some.flatMap(({ rights }) => rights.map(({ right }) => right))
   const possible = rightsOf(roles)
-  const beside = rightsOf(roles.filter((other) => other === role || other.when === null))
+  const concurrent = rightsOf(roles.filter((other) => other === role || other.when === null))
   for (const { right, line } of role.rights) {
-    const certain = beside.filter((other) => exists(other, right))
+    const certain = concurrent.filter((other) => exists(other, right))
     faults.try(line, () => checkRight(right, { possible, certain }, entities))
   }
 }

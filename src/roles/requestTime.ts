@@ -31,7 +31,7 @@ function timeAt(minute: number): RequestTime {
  * Returns the value of a variable for a kind of property. For date-times, `{today}` means the first second of the day. Null if
  * the variable has no value of this kind.
  */
-export function timeFor(variable: 'today' | 'now', { moment }: Kind, { today, now }: RequestTime): string | null {
-  if (moment === 'instant') return variable === 'now' ? now : `${today}T00:00:00Z`
-  return moment === 'day' && variable === 'today' ? today : null
+export function timeFor(variable: 'today' | 'now', { temporal }: Kind, { today, now }: RequestTime): string | null {
+  if (temporal === 'instant') return variable === 'now' ? now : `${today}T00:00:00Z`
+  return temporal === 'day' && variable === 'today' ? today : null
 }

@@ -108,7 +108,7 @@ function momentOf(source: ValueSource, property: Property, later: readonly Prope
   const days = daysOf(random, isFirst ? range.days : LATER_DAYS)
   const starts = earlier.map((rule) => momentOf(source, rule.earlier, [...later, property]))
   const start = isFirst ? sql`${param(range.firstDay)}::date` : sql`greatest(${join(starts, sql`, `)})`
-  if (property.kind.moment === 'day') return sql`(${start} + ${days})`
+  if (property.kind.temporal === 'day') return sql`(${start} + ${days})`
   // A time from 8 to 18 o'clock in UTC, in quarters of hours; or up to ten hours after the earlier date-time.
   const minutes = sql`(${isFirst ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
   const from = isFirst ? sql`(${start})::timestamp at time zone 'UTC'` : start
@@ -121,8 +121,8 @@ function daysOf(random: RandomValues, end: number): Sql {
 }
 
 /** Returns the maximum number of different values that are generated for a property. */
-export function uniquesMax({ kind: { moment, lengthMax, range } }: Property): number {
-  if (moment === 'day') return UNIQUE_DAYS
+export function uniquesMax({ kind: { temporal, lengthMax, range } }: Property): number {
+  if (temporal === 'day') return UNIQUE_DAYS
   // A unique text contains the row number, so its maximum length limits the number of rows.
   if (lengthMax !== undefined) return Math.min(Number.MAX_SAFE_INTEGER, 10 ** lengthMax - 1)
   if (range !== undefined) return Math.min(Number.MAX_SAFE_INTEGER, range.max - firstUnique(range) + 1)

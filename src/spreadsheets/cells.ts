@@ -39,9 +39,9 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
     const given = isPlain ? (record.cells[index] ?? null) : unescapedCell(property, record, index, isExcel)
     if (given === null) return null
     const { name } = property.kind
-    const { jsonType, moment, hasFraction } = KIND_TRAITS[name]
+    const { jsonType, temporal, hasFraction } = KIND_TRAITS[name]
     // A spreadsheet can store a day as midnight of this day. The time is kept for date-times only.
-    const cell = isPlain && moment !== 'instant' ? given.replace(MIDNIGHT, '') : given
+    const cell = isPlain && temporal !== 'instant' ? given.replace(MIDNIGHT, '') : given
     if (jsonType === 'unknown' && cell !== '' && !isJson(cell))
       throw new FileFault(record.line, `${property.path.join('.')} must be JSON, in which texts have quotes`)
     if (!isNotated(name)) return cell
@@ -50,7 +50,7 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
     const read = notation === null || isPlain ? null : readNotated(name, cell, notation)
     // A cell that is not in the notation of the language can still be in the notation of the API, such as 2026-09-01.
     const text = read ?? (notation === null || isPlain || jsonType !== 'number' ? cell : refused(cell))
-    if (moment === 'instant' && DAY.test(text)) {
+    if (temporal === 'instant' && DAY.test(text)) {
       onDay(property)
       return `${text}T${ends.has(property) ? '23:59' : '00:00'}:00Z`
     }
@@ -86,9 +86,9 @@ function ambiguous({ path }: CellProperty, { line }: CsvRecord): FileFault {
 function unescapedCell({ kind, path }: CellProperty, { cells, line }: CsvRecord, index: number, isExcel: boolean | null) {
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
-  const { isEscaped, moment } = KIND_TRAITS[kind.name]
+  const { isEscaped, temporal } = KIND_TRAITS[kind.name]
   const text = isEscaped ? unescapeFormulas(cell) : cell
-  const plain = moment === 'instant' ? (instantOfSpreadsheet(text) ?? text) : text
+  const plain = temporal === 'instant' ? (instantOfSpreadsheet(text) ?? text) : text
   if (isExcel || plain === cell) return plain
   const name = path.join('.')
   throw new FileFault(

@@ -78,7 +78,7 @@ function readerOf(text: string): RecordReader | null {
 const SAMPLE_LENGTH = 16 * 1024
 const SAMPLE_LINES = 30
 /** Minimum number of separators in the lines below a title: with fewer, the file may be a single column of texts with commas. */
-const BELOW_TITLE_MIN = 2
+const SEPARATORS_MIN = 2
 /** Matches a cell in quotes, also a cell whose closing quote comes after the sample. */
 const QUOTED = /(?<=^|[,;\t|\n])[^\S\n]*"(?:[^"]|"")*(?:"|$)/g
 
@@ -95,7 +95,7 @@ function separatorOf(text: string): string | null {
   // A first line without separators is a title above a table, or the header of a single column, whose texts may have commas.
   const isTitle = !SEPARATORS.some((separator) => whole[0]?.includes(separator))
   const found = SEPARATORS.map((separator) => ({ separator, ...mostFrequent(whole, separator, isTitle) })).filter(
-    ({ count }) => !isTitle || count >= BELOW_TITLE_MIN,
+    ({ count }) => !isTitle || count >= SEPARATORS_MIN,
   )
   const inFirst = (separator: string) => (whole[0]?.split(separator).length ?? 1) - 1
   const [best] = found.sort(

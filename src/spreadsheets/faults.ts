@@ -42,11 +42,11 @@ export function groupFaults(faults: readonly RowFault[]): FaultGroup[] {
 
 /** Returns a sentence such as `1998 lines, the first 2, 3 and 4: Started must be ... They are "01.09.2026", ...`. */
 export function faultText(group: FaultGroup): string {
-  return `${faultPlaces(group.rows)}: ${group.message}${valuesText(group)}`
+  return `${rowsInWords(group.rows)}: ${group.message}${valuesText(group)}`
 }
 
 /** Returns words for the rows of a fault: `line 2`, `lines 2 and 3`, `1998 lines, the first 2, 3 and 4`. */
-export function faultPlaces(rows: readonly string[]): string {
+export function rowsInWords(rows: readonly string[]): string {
   const [first = ''] = rows
   if (rows.length === 1) return first
   const [unit = ''] = first.split(' ')
@@ -85,7 +85,7 @@ export function faultValues(all: readonly string[]): string {
 const SHORT_YEAR = /^\d{1,2}([./-]) ?\d{1,2}\1 ?\d\d(?!\d)/
 
 function isTime(kind: NotatedName | undefined): boolean {
-  return kind !== undefined && KIND_TRAITS[kind].moment !== null
+  return kind !== undefined && KIND_TRAITS[kind].temporal !== null
 }
 
 const EXCERPT_LENGTH = 60

@@ -62,7 +62,7 @@ export function findNotation(cells: readonly NotatedCell[], preferred: readonly 
  * hyphens.
  */
 function isNatural({ dayOrder }: Notation, cells: readonly NotatedCell[]): boolean {
-  const isDay = ({ kind, text }: NotatedCell) => KIND_TRAITS[kind].moment !== null && /^\d{1,2}[.-]/.test(text.trim())
+  const isDay = ({ kind, text }: NotatedCell) => KIND_TRAITS[kind].temporal !== null && /^\d{1,2}[.-]/.test(text.trim())
   return dayOrder !== 'MDY' || !cells.some(isDay)
 }
 

@@ -30,17 +30,17 @@ export function headerIndex(rows: readonly (readonly (string | null)[])[], isKno
 export function joinedHeader(top: readonly (string | null)[], second: readonly (string | null)[]): (string | null)[] | null {
   const isFilled = (cells: readonly (string | null)[], index: number) => (cells[index] ?? '').trim() !== ''
   const joined: (string | null)[] = []
-  let below = 0
+  let filled = 0
   let single = 0
   let group = ''
   for (let index = 0; index < Math.max(top.length, second.length); index++) {
     const isTop = isFilled(top, index)
     const isGroup = !isTop || (index + 1 < second.length && !isFilled(top, index + 1) && isFilled(second, index + 1))
     if (isFilled(second, index) && (!isGroup || index === 0)) return null
-    if (isFilled(second, index)) below++
+    if (isFilled(second, index)) filled++
     else if (isTop) single++
     if (isTop) group = top[index] ?? ''
     joined.push(isFilled(second, index) ? `${group} ${second[index]}`.trim() : (top[index] ?? null))
   }
-  return below >= 2 && single >= 1 ? joined : null
+  return filled >= 2 && single >= 1 ? joined : null
 }

@@ -167,14 +167,14 @@ const COMPACT = /^((?:19|20)\d\d)(\d\d)(\d\d)$/
 const TIME = /^(\d{1,2})[:.h](\d\d)(?:[:.](\d\d))?(?: ?([ap])\.?m\.?)?$/i
 const DAY_AND_TIME = /^(.*?\d\.?),?(?: +|T)(\d{1,2}[:.h]\d\d.*)$/
 
-function readTime(moment: 'day' | 'instant', text: string, notation: Notation): string | null {
+function readTime(temporal: 'day' | 'instant', text: string, notation: Notation): string | null {
   const [, dayText = text, timeText] = DAY_AND_TIME.exec(text) ?? []
   const day = readDay(dayText, notation)
   if (day === null || timeText === undefined) return day
   const time = readClock(timeText)
   if (time === null) return null
   // A spreadsheet can write a day with the time of midnight; a day with another time is not a day.
-  if (moment === 'day') return time === '00:00:00' ? day : null
+  if (temporal === 'day') return time === '00:00:00' ? day : null
   return `${day}T${time}Z`
 }
 
@@ -265,8 +265,8 @@ export function proposalText({ language, also, value }: Proposal, cell: string):
 export function proposeLanguages(kind: NotatedName, values: readonly string[]): Proposal[] {
   const [first = ''] = values
   const found: (Proposal & { also: string[] })[] = []
-  const { moment, jsonType } = KIND_TRAITS[kind]
-  const isNumberedDay = moment !== null && NUMBERED_DAY.test(first)
+  const { temporal, jsonType } = KIND_TRAITS[kind]
+  const isNumberedDay = temporal !== null && NUMBERED_DAY.test(first)
   const isOfWords = jsonType !== 'number' && !isNumberedDay
   for (const language of isOfWords ? PROPOSED_BY_WORDS : PROPOSED) {
     if (isNumberedDay && !DAY_MARKS[language]?.test(first)) continue

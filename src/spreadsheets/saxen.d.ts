@@ -3,10 +3,10 @@ declare module 'saxen' {
   type Attributes = Readonly<Record<string, string>>
 
   export class Parser {
-    on(event: 'openTag', take: (name: string, attributes: () => Attributes, decode: unknown, isEmpty: boolean) => void): this
-    on(event: 'closeTag', take: (name: string) => void): this
-    on(event: 'text' | 'cdata', take: (text: string) => void): this
-    on(event: 'error', take: (error: Error) => void): this
+    on(event: 'openTag', handler: (name: string, attributes: () => Attributes, decode: unknown, isEmpty: boolean) => void): this
+    on(event: 'closeTag', handler: (name: string) => void): this
+    on(event: 'text' | 'cdata', handler: (text: string) => void): this
+    on(event: 'error', handler: (error: Error) => void): this
     parse(xml: string): Error | undefined
     stop(): this
   }

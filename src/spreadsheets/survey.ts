@@ -4,7 +4,7 @@ import { shellWord } from './columns.ts'
 import type { CsvRecord } from './csvRecords.ts'
 import { type Notation, proposalText, proposeForColumns } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
-import { belowText, type TableRow } from './table.ts'
+import { footerText, type TableRow } from './table.ts'
 
 /**
  * Maximum number of values that are kept of a column, and maximum length of a kept value. The search is for days and for words
@@ -31,16 +31,16 @@ export class Survey {
   private readonly columns: string[][]
   /** Number of values by column. There can be more columns than the header has. */
   private readonly counts: number[] = []
-  private below: string | null = null
+  private footerHint: string | null = null
 
   constructor(private readonly header: CsvRecord) {
     this.columns = header.cells.map(() => [])
   }
 
-  add({ record: { cells, plain, line }, below }: TableRow): void {
+  add({ record: { cells, plain, line }, footer }: TableRow): void {
     const unit = plain === undefined ? 'Line' : 'Row'
-    if (below !== null) this.below ??= `${unit} ${line}: ${belowText(below)}`
-    if (below !== null) return
+    if (footer !== null) this.footerHint ??= `${unit} ${line}: ${footerText(footer)}`
+    if (footer !== null) return
     for (const [index, cell] of cells.entries()) {
       if (cell === null || cell.trim() === '') continue
       const count = (this.counts[index] ?? 0) + 1
@@ -76,7 +76,7 @@ export class Survey {
     const names = without.slice(0, NAMES_SHOWN).map(({ name }) => name)
     const listed = `${names.join(', ')}${without.length > NAMES_SHOWN ? ' and others' : ''}`
     if (without.length > 0) hints.push(`Cells of ${listed}: ${placeholderHint(without.flatMap(({ cells }) => cells))}`)
-    return this.below === null ? hints : [...hints, this.below]
+    return this.footerHint === null ? hints : [...hints, this.footerHint]
   }
 
   private nameOf(index: number): string {

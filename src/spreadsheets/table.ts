@@ -4,7 +4,7 @@ import { FOOTER_ROWS_MAX, FooterFinder } from './footer.ts'
 import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from './headerRow.ts'
 
 /** Options that say where the table is in a file. */
-export interface TablePlace {
+export interface TableBounds {
   /** Number of a line or row: the first record from there on is the header. Null: the header is found among the first rows. */
   readonly headerLine: number | null
   /** Last line or row to read. Null: all are read, and rows at the end that look like totals or notes are reported. */
@@ -15,11 +15,11 @@ export interface TablePlace {
 export interface TableRow {
   readonly record: CsvRecord
   /** For a row below the table: the last line of the table, and the last line of the file. Null for a row of the table. */
-  readonly below: { readonly tableEnd: number; readonly fileEnd: number } | null
+  readonly footer: { readonly tableEnd: number; readonly fileEnd: number } | null
 }
 
 /** Returns the message about a row below the table, with the options that leave it out or keep it. */
-export function belowText({ tableEnd, fileEnd }: NonNullable<TableRow['below']>): string {
+export function footerText({ tableEnd, fileEnd }: NonNullable<TableRow['footer']>): string {
   return `It seems to be a total or a note below the table: --last ${tableEnd} leaves it out, --last ${fileEnd} keeps it.`
 }
 
@@ -38,7 +38,7 @@ export class Table {
   /**
    * Reads the header. `isKnown`: returns whether a cell is the name of a property to import. Returns null if there is no header.
    */
-  static async open(records: Records, { headerLine, lastLine }: TablePlace, isKnown: (name: string) => boolean) {
+  static async open(records: Records, { headerLine, lastLine }: TableBounds, isKnown: (name: string) => boolean) {
     const { first, rest } = await readFirst(records, headerLine === null ? HEADER_ROWS_MAX : 2, headerLine ?? 0)
     const cells = first.map((record) => record.cells)
     const above = headerLine === null ? headerIndex(cells, isKnown) : 0
@@ -61,10 +61,10 @@ export class Table {
         if (oldest === undefined || last.length <= FOOTER_ROWS_MAX) continue
         last = last.slice(1)
         finder.add(oldest)
-        yield { record: oldest, below: null }
+        yield { record: oldest, footer: null }
       }
     } catch (error) {
-      for (const record of last) yield { record, below: null }
+      for (const record of last) yield { record, footer: null }
       throw error
     }
     yield* this.lastRows(finder, last)
@@ -76,7 +76,7 @@ export class Table {
     const own = last.length - (this.lastLine === null ? finder.count(last) : 0)
     const tableEnd = last[own - 1]?.line ?? this.header.line
     const fileEnd = last.at(-1)?.line ?? tableEnd
-    for (const [index, record] of last.entries()) yield { record, below: index < own ? null : { tableEnd, fileEnd } }
+    for (const [index, record] of last.entries()) yield { record, footer: index < own ? null : { tableEnd, fileEnd } }
   }
 }
 

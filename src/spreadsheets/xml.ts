@@ -15,11 +15,11 @@ export function readXml(xml: string, reader: XmlReader): void {
   let fault: unknown = null
   // saxen would swallow errors of its callbacks, so the first one is kept.
   const guarded =
-    <Args extends unknown[]>(take: (...args: Args) => void) =>
+    <Args extends unknown[]>(handler: (...args: Args) => void) =>
     (...args: Args) => {
       if (fault !== null) return
       try {
-        take(...args)
+        handler(...args)
       } catch (error) {
         fault = error
         parser.stop()

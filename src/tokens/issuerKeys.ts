@@ -104,13 +104,13 @@ export class IssuerKeys {
   /** Reads the keys. Callers share a reading that is under way. */
   private read(): Promise<void> {
     this.reading ??= readPublished(this.issuer)
-      .then((published) => this.take(published))
+      .then((published) => this.accept(published))
       .catch((error) => this.lose(errorOf(error)))
       .finally(() => (this.reading = null))
     return this.reading
   }
 
-  private take(published: Published): void {
+  private accept(published: Published): void {
     const text = JSON.stringify(published)
     if (text !== this.published) {
       // Throws if the document has no valid set of keys. Then nothing must be stored, or the next reading would find the document
@@ -118,7 +118,7 @@ export class IssuerKeys {
       this.keys = { find: createLocalJWKSet(published.keys), algorithms: published.algorithms }
       this.published = text
       this.options.onChange()
-      this.takeEndpoints(published.endpoints)
+      this.acceptEndpoints(published.endpoints)
     }
     this.readMs = monotonicMs()
     this.isLastGood = true
@@ -126,7 +126,7 @@ export class IssuerKeys {
     this.isOutageReported = false
   }
 
-  private takeEndpoints(endpoints: SignInEndpoints | string): void {
+  private acceptEndpoints(endpoints: SignInEndpoints | string): void {
     const fault = typeof endpoints === 'string' ? endpoints : null
     this.endpointsRead = typeof endpoints === 'string' ? null : endpoints
     if (fault === this.endpointsFault) return

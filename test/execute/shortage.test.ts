@@ -100,7 +100,7 @@ test('a pool that gets no connection uses a connection of its fallback pool, and
   const [[sharedPid] = []] = await shared.read(backend)
   const lists = new Database({ url, poolSize: 5, prepare: true, fallback: shared })
   databases.push(lists)
-  const alone = () => lists.readAlone(backend, performance.now() + 20_000, () => undefined)
+  const alone = () => lists.readUnbatched(backend, performance.now() + 20_000, () => undefined)
   others.push(...Array.from({ length: CONNECTIONS - 1 }, () => connect(url)))
   await Promise.all(others.map((other) => other`select 1`))
   const pids = await Promise.all([alone(), alone(), alone()])

@@ -26,7 +26,7 @@ const DECISION = new RegExp(
 /** Matches an entry of a table by kind, on a line of its own or after other entries. No other tables have these names. */
 const ENTRY = /^\s+(?:oneOf|decimal|instant): |= \{ .*\b(?:decimal|instant): /
 /** Matches the type of a table by kind, which lacks none of them. */
-const WHOLE = /(?<!Partial<)\bRecord<(?:KindName|PlainName|MomentName|NotatedName),/
+const WHOLE = /(?<!Partial<)\bRecord<(?:KindName|PlainName|TemporalName|NotatedName),/
 
 /** Lines of src that match, as `path:line`. */
 function linesOf(pattern: RegExp): string[] {

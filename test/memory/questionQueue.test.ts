@@ -58,7 +58,7 @@ function readerOf(pool: Database, asked: string[]): Reader {
   return {
     read(statement) {
       asked.push(statement.text)
-      return pool.readAlone(statement, performance.now() + PATIENT_MS, () => undefined)
+      return pool.readUnbatched(statement, performance.now() + PATIENT_MS, () => undefined)
     },
   }
 }

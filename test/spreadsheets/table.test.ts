@@ -13,7 +13,7 @@ async function tableOf(csv: string, place: { headerLine?: number; lastLine?: num
   if (table === null) return null
   const rows = await Array.fromAsync(table.rows())
   const firstOf = (isBelow: boolean) =>
-    rows.filter(({ below }) => (below !== null) === isBelow).map(({ record }) => record.cells[0])
+    rows.filter(({ footer }) => (footer !== null) === isBelow).map(({ record }) => record.cells[0])
   return { header: table.header.cells, line: table.header.line, rows: firstOf(false), below: firstOf(true) }
 }
 

@@ -1,5 +1,5 @@
 // Compares the rows of a dropped file with the stored rows: which are new, which differ, and which nearly match.
-import { faultPlaces } from '../../spreadsheets/faults.ts'
+import { rowsInWords } from '../../spreadsheets/faults.ts'
 import { nearKey } from '../../spreadsheets/nearValues.ts'
 import { UniqueColumns } from '../../spreadsheets/uniqueColumns.ts'
 import type { Change } from './importJournal.ts'
@@ -90,7 +90,7 @@ export function repeatedValues(rows: readonly ImportRow[], properties: readonly 
     const byText = Map.groupBy(named, ({ text }) => text)
     const [first, ...others] = [...byText].filter(([, same]) => same.length > 1)
     if (first === undefined || others.length > byText.size * REPEATED_SHARE) return []
-    const places = faultPlaces(first[1].map(({ at }) => at))
+    const places = rowsInWords(first[1].map(({ at }) => at))
     const more = others.length === 0 ? '' : ', and others are in several, too'
     return `${places} have the same ${property.label}, “${first[0]}”${more}. Rows that are there already cannot be found by it: correct the file first.`
   })

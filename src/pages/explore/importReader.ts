@@ -1,7 +1,7 @@
 // The second script of /explore, which is loaded when a file is dropped or chosen. It reads the file; the state of the page is in
 // the first script.
 import { FileFault } from '../../spreadsheets/csvRecords.ts'
-import { type FaultGroup, faultPlaces, faultValues, groupFaults } from '../../spreadsheets/faults.ts'
+import { type FaultGroup, faultValues, groupFaults, rowsInWords } from '../../spreadsheets/faults.ts'
 import { openFile, UnknownEncoding } from '../../spreadsheets/openedFile.ts'
 import { WorkbookFault } from '../../spreadsheets/workbook.ts'
 import type { ImportFault } from './importRows.ts'
@@ -38,7 +38,7 @@ export function wordsOfFaults(faults: readonly ImportFault[], columns: ReadonlyM
 function wordsOfGroup({ message, rows, values }: FaultGroup, column: string | undefined): string {
   const own = [...values].filter((value) => value !== '' && !message.includes(value))
   const listed = own.length === 0 ? '' : ` ${own.length === 1 ? 'It is' : 'They are'} ${faultValues(own)}.`
-  const places = faultPlaces(rows).replace(/^[a-z]/, (letter) => letter.toUpperCase())
+  const places = rowsInWords(rows).replace(/^[a-z]/, (letter) => letter.toUpperCase())
   return `${places}${column === undefined ? '' : `, ${column}`}: ${message}${listed}`
 }
 

@@ -23,7 +23,7 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
   await keepImport({ ...entry, state: 'undoing' })
   const left: string[] = []
   const steps: Step[] = []
-  for (const step of await readSteps(entry.id)) steps.push(await settled(entry, resource, step, left, watch))
+  for (const step of await readSteps(entry.id)) steps.push(await repeatPending(entry, resource, step, left, watch))
   // The first change without a result may have been written nevertheless: the server's answer can be lost.
   const doubtful = steps.find((step) => step.kind === 'change' && step.made === null)
   const changes = steps.flatMap((step) => {
@@ -57,7 +57,7 @@ const rowsOf = ({ made }: CreateStep): readonly Row[] => (made === null ? [] : p
  * If a step is a creation that was sent and has no answer, sends it again, so that the answer tells which rows it has created.
  * Returns any other step unchanged.
  */
-async function settled(entry: ImportEntry, resource: Resource, step: Step, left: string[], watch: Watch): Promise<Step> {
+async function repeatPending(entry: ImportEntry, resource: Resource, step: Step, left: string[], watch: Watch): Promise<Step> {
   if (step.kind === 'change' || step.made !== null || step.sentMs === null) return step
   try {
     const made = await create(entry, resource.plural, step, watch)
