@@ -255,7 +255,7 @@ export function rulesWithStored({ rules }: Entity, changed: readonly Property[],
   })
 }
 
-/** Condition that at most `COPIES_MAX` rows copy from a row in this column. `id`: the row's id, or `any (array(…))` of several. */
+/** Condition that at most `COPIES_MAX` rows copy from a row in this column. `id`: the row's id, or `any (…)` of several. */
 export function hasFewCopies({ table, column }: ReferringColumn, id: Sql): Sql {
   const some = sql`select from ${name(table)} as copying where copying.${name(column)} = ${id} limit ${integer(COPIES_MAX + 1)}`
   return sql`(select count(*) from (${some}) as copies) <= ${integer(COPIES_MAX)}`

@@ -22,6 +22,11 @@ const RETIRED: Readonly<Record<string, string>> = {
   silentMs: 'idleMs',
   isSilent: 'isIdle',
   ANONYMOUS_REACH: 'ANONYMOUS_PROBE_MAX',
+  isHolding: 'delaysNext',
+  runAlone: 'runSingle',
+  readAlone: 'readUnbatched, or withOwnConnection',
+  askAlone: 'askOne',
+  SETTLE_MS: 'HANDSHAKE_MS',
   // Writes
   'new Repeats': 'IdempotentWrites',
   'class Repeats': 'IdempotentWrites',
@@ -38,6 +43,9 @@ const RETIRED: Readonly<Record<string, string>> = {
   writtenBehind: 'writableSourcesOf',
   ownCopiesOf: 'selfCopiesOf',
   freeOf: 'uniqueConditions',
+  lookUps: 'copiedValues',
+  'function allOf': 'allTrue',
+  'function isTrue': 'allTrue',
   PreparedShapes: 'PreparePolicy',
   RowsCreates: 'BulkCreates',
   RowsText: 'UnparsedRows',
@@ -45,6 +53,7 @@ const RETIRED: Readonly<Record<string, string>> = {
   // Callers
   Asker: 'Caller',
   asker: 'caller, or keyId',
+  askers: 'innerAnswers',
   // Rights
   copiesOf: 'shownBy',
   // Lists and cursors
@@ -56,6 +65,11 @@ const RETIRED: Readonly<Record<string, string>> = {
   behindPair: 'rangesAfterPair',
   "side: 'behind'": "side: 'after'",
   isApart: 'isMaterialized',
+  idsBehind: 'idsMatchingPath',
+  chainsBehind: 'selfReferencesOf',
+  ofPlace: 'ofPosition',
+  compilePiece: 'compileStreamBatch',
+  findBeside: 'findNextTo',
   // Memory
   'class Answers': 'ResponseCache',
   'new Answers': 'ResponseCache',
@@ -73,12 +87,22 @@ const RETIRED: Readonly<Record<string, string>> = {
   KeyNumbers: 'GroupKeyEncoder',
   WholeNumbers: 'IntegerKey',
   CodeNumbers: 'HashedKey',
+  placeOfMarks: 'reserveMarks',
+  RunPlaces: 'RunIndexes',
+  PagePlace: 'PageRows',
+  onTaken: 'onCounted',
+  isTaking: 'isCounting',
+  takeRow: 'countRow, or applyRow',
+  endTaking: 'endCounting, or endApplying',
+  momentCode: 'temporalCode',
+  MomentName: 'TemporalName',
   // The change feed
   ChangesPlace: 'FeedPosition',
   comparePlaces: 'comparePositions',
   ChangeLine: 'ChangeEvent',
   lineText: 'eventText',
   compileReach: 'compileStretchEnd',
+  SETTLED: 'OLDEST_RUNNING',
   // Parsers and texts
   readShared: 'readCommonParameter',
   SharedParameters: 'CommonParameters',
@@ -92,6 +116,13 @@ const RETIRED: Readonly<Record<string, string>> = {
   tryOut: 'createInRolledBackTransaction',
   inPieces: 'chunked',
   addressBehind: 'clientAddress',
+  // Files and pages
+  TablePlace: 'TableBounds',
+  ImportPlace: 'ImportServer',
+  belowText: 'footerText',
+  faultPlaces: 'rowsInWords',
+  settlePending: 'repeatPending',
+  besideLying: 'horizontalTipAt',
 }
 
 /** A retired name as a whole word, where it begins or ends with a letter. */

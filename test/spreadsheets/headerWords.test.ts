@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type Choice, doubtfulColumns, proposeColumns } from '../../src/pages/explore/importColumns.ts'
+import { type Choice, mismatchedColumns, proposeColumns } from '../../src/pages/explore/importColumns.ts'
 import { meaningsOf } from '../../src/spreadsheets/headerWords.ts'
 
 const NONE = new Map()
@@ -63,7 +63,7 @@ describe('the proposals for the columns of a file in another language', () => {
     ['states', ['Aktiv', 'Inaktiv'], true],
   ])('are a text property, unless all values mean yes or no: %s', (_, examples, isProposed) => {
     const columns = [{ index: 0, header: 'Abteilung', examples }]
-    const doubtful = doubtfulColumns(columns, EMPLOYEES, NONE)
+    const doubtful = mismatchedColumns(columns, EMPLOYEES, NONE)
     expect(proposeColumns(columns, EMPLOYEES, NONE, doubtful).get(0)).toBe(isProposed ? 'Department' : undefined)
     expect(doubtful.get(0)?.name).toBe(isProposed ? undefined : 'Department')
     for (const [before, expected] of [
@@ -71,7 +71,7 @@ describe('the proposals for the columns of a file in another language', () => {
       ['', undefined],
     ] as const) {
       const remembered = new Map([['abteilung', before]])
-      const doubtfulStill = doubtfulColumns(columns, EMPLOYEES, remembered)
+      const doubtfulStill = mismatchedColumns(columns, EMPLOYEES, remembered)
       expect(doubtfulStill.size).toBe(0)
       expect(proposeColumns(columns, EMPLOYEES, remembered, doubtfulStill).get(0)).toBe(expected)
     }
@@ -81,7 +81,7 @@ describe('the proposals for the columns of a file in another language', () => {
     const columns = [{ index: 0, header: 'Remote', examples: ['Yes', 'No'] }]
     const [free] = choices('Remote') as [Choice]
     const listed = { ...free, property: { ...free.property, kind: { name: 'oneOf' as const } } }
-    expect(doubtfulColumns(columns, [free], NONE).has(0)).toBe(true)
-    expect(doubtfulColumns(columns, [listed], NONE).has(0)).toBe(false)
+    expect(mismatchedColumns(columns, [free], NONE).has(0)).toBe(true)
+    expect(mismatchedColumns(columns, [listed], NONE).has(0)).toBe(false)
   })
 })

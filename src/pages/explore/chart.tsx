@@ -23,15 +23,15 @@ export function ChartView(whole: Props) {
   const { measure, by, and } = question
   // Periods have short names, which fit below vertical bars. Values of any kind get horizontal bars, with the names at their
   // left.
-  const isLying = by.unit === null
+  const isHorizontal = by.unit === null
   const title = `${measure.words} by ${by.words}${and ? ` and ${and.words}` : ''}, as in the table below`
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(800)
   const [pointed, setPointed] = useState<Pointed | null>(null)
-  const [stop, setStop] = useState(0)
+  const [tabStop, setTabStop] = useState(0)
   const point = (next: Pointed | null) => {
     setPointed(next)
-    if (next) setStop(next.bar)
+    if (next) setTabStop(next.bar)
   }
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.max(280, Math.floor(entry?.contentRect.width ?? 800))))
@@ -39,16 +39,16 @@ export function ChartView(whole: Props) {
     return () => observer.disconnect()
   }, [])
   const colours = hues.map((hue) => `var(--${hue})`)
-  const drawn = { ...props, colours, width, pointed, stop, point }
-  const height = isLying ? lyingHeight(props) : HEIGHT
+  const drawn = { ...props, colours, width, pointed, tabStop, point }
+  const height = isHorizontal ? horizontalHeight(props) : HEIGHT
   return (
     <>
       <div class="chart">
         {series.length > 1 && (
           <div class="legend">
-            {series.map((name, place) => (
-              <span key={place}>
-                <i style={{ background: colours[place] }} />
+            {series.map((name, index) => (
+              <span key={index}>
+                <i style={{ background: colours[index] }} />
                 <bdi>{name}</bdi>
               </span>
             ))}
@@ -63,7 +63,7 @@ export function ChartView(whole: Props) {
             role="group"
             aria-label={`${title}; ${bars.length} bars`}
           >
-            {isLying ? <Lying {...drawn} /> : <Standing {...drawn} />}
+            {isHorizontal ? <HorizontalBars {...drawn} /> : <VerticalBars {...drawn} />}
           </svg>
           {pointed && pointed.bar < bars.length && (
             <Tip
@@ -71,7 +71,7 @@ export function ChartView(whole: Props) {
               pointed={pointed}
               colours={colours}
               width={width}
-              {...(isLying ? besideLying : aboveStanding)(drawn, pointed.bar)}
+              {...(isHorizontal ? horizontalTipAt : verticalTipAt)(drawn, pointed.bar)}
             />
           )}
         </div>
@@ -96,7 +96,7 @@ function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
   const step = ([1, 2, 5, 10].find((times) => times * power >= rough) ?? 10) * power
   const from = Math.floor(low / step) * step
   const to = Math.max(Math.ceil(high / step), 1) * step
-  return { from, to, lines: Array.from({ length: Math.round((to - from) / step) + 1 }, (_, place) => from + place * step) }
+  return { from, to, lines: Array.from({ length: Math.round((to - from) / step) + 1 }, (_, index) => from + index * step) }
 }
 
 /**
@@ -131,7 +131,7 @@ interface Layout {
   middle(bar: number): number
 }
 
-function layoutOf(props: Drawn): Layout {
+function verticalLayoutOf(props: Drawn): Layout {
   const { bars, series, style, width } = props
   const { from, to, lines } = axisOf(props)
   const left = 12 + 7 * Math.max(...lines.map((line) => formatShort(line).length))
@@ -151,14 +151,14 @@ function layoutOf(props: Drawn): Layout {
   }
 }
 
-function Standing(props: Drawn) {
-  const { bars, series, values, style, colours, width, endsWithNone, pointed, stop, point } = props
-  const pointing = { pointed, stop, point }
-  const layout = layoutOf(props)
+function VerticalBars(props: Drawn) {
+  const { bars, series, values, style, colours, width, endsWithNone, pointed, tabStop, point } = props
+  const pointing = { pointed, tabStop, point }
+  const layout = verticalLayoutOf(props)
   const { left, band, step, lines, y, middle } = layout
   // If the last bar is for the rows without a date, it always has a label, and bars close to it have none.
-  const isNamed = (place: number) =>
-    endsWithNone && bars.length - 1 - place < step ? place === bars.length - 1 : place % step === 0
+  const isNamed = (index: number) =>
+    endsWithNone && bars.length - 1 - index < step ? index === bars.length - 1 : index % step === 0
   return (
     <>
       {lines.map((line) => (
@@ -178,13 +178,13 @@ function Standing(props: Drawn) {
             points={values.flatMap((row, bar) => (row[one] == null ? [] : `${middle(bar)},${y(row[one])}`)).join(' ')}
           />
         ))}
-      {bars.map((bar, place) => (
-        <BarLink key={bar} chart={props} place={place} {...pointing}>
-          <rect class="hover" x={left + band * place} width={band} y={TOP} height={HEIGHT - BOTTOM - TOP} />
-          {style !== 'line' && standingRects(props, layout, place)}
-          {isNamed(place) && (
+      {bars.map((bar, index) => (
+        <BarLink key={bar} chart={props} index={index} {...pointing}>
+          <rect class="hover" x={left + band * index} width={band} y={TOP} height={HEIGHT - BOTTOM - TOP} />
+          {style !== 'line' && verticalRects(props, layout, index)}
+          {isNamed(index) && (
             <text
-              x={Math.min(width - 3.6 * bar.length, Math.max(3.6 * bar.length, middle(place)))}
+              x={Math.min(width - 3.6 * bar.length, Math.max(3.6 * bar.length, middle(index)))}
               y={HEIGHT - 12}
               text-anchor="middle"
             >
@@ -192,11 +192,11 @@ function Standing(props: Drawn) {
             </text>
           )}
           {style === 'line' &&
-            pointing.pointed?.bar === place &&
-            (values[place] ?? []).map(
+            pointing.pointed?.bar === index &&
+            (values[index] ?? []).map(
               (value, one) =>
                 value !== null && (
-                  <circle key={series[one]} data-series={one} cx={middle(place)} cy={y(value)} r={4} fill={colours[one]} />
+                  <circle key={series[one]} data-series={one} cx={middle(index)} cy={y(value)} r={4} fill={colours[one]} />
                 ),
             )}
         </BarLink>
@@ -206,15 +206,15 @@ function Standing(props: Drawn) {
 }
 
 /** The rectangles of one bar, one for each series. */
-function standingRects({ series, values, colours }: Drawn, { isGrouped, whole, thick, y, middle }: Layout, place: number) {
-  return spansOf(values[place] ?? [], !isGrouped).map(
+function verticalRects({ series, values, colours }: Drawn, { isGrouped, whole, thick, y, middle }: Layout, index: number) {
+  return spansOf(values[index] ?? [], !isGrouped).map(
     ([start, end], one) =>
       start !== end && (
         <rect
           key={series[one]}
           data-series={one}
           fill={colours[one]}
-          x={middle(place) - whole / 2 + (isGrouped ? one * thick : 0)}
+          x={middle(index) - whole / 2 + (isGrouped ? one * thick : 0)}
           width={Math.max(1, thick - (isGrouped ? 1 : 0))}
           y={Math.min(y(start), y(end)) + 0.5}
           height={Math.max(0.5, Math.abs(y(start) - y(end)) - 1)}
@@ -225,8 +225,8 @@ function standingRects({ series, values, colours }: Drawn, { isGrouped, whole, t
 }
 
 /** Position of the tip above a vertical bar. */
-function aboveStanding(props: Drawn, bar: number) {
-  const { y, middle, isGrouped } = layoutOf(props)
+function verticalTipAt(props: Drawn, bar: number) {
+  const { y, middle, isGrouped } = verticalLayoutOf(props)
   const ends = spansOf(props.values[bar] ?? [], !isGrouped && props.style !== 'line').flat()
   return { x: middle(bar), y: y(Math.max(0, ...ends)) - 8, isBelow: false }
 }
@@ -237,7 +237,7 @@ const thicknessOf = ({ style, series }: Pick<Props, 'style' | 'series'>) =>
  * Returns the layout of horizontal bars, in pixels. `left`: left end of the bars. `band`: height of a bar with the space around
  * it. `x`: returns the position of a value.
  */
-function lyingLayoutOf(props: Drawn) {
+function horizontalLayoutOf(props: Drawn) {
   const { from, to } = axisOf(props)
   const left = Math.min(220, Math.round(props.width * 0.32))
   const x = (value: number) => left + ((value - from) / (to - from)) * (props.width - left - 96)
@@ -245,46 +245,46 @@ function lyingLayoutOf(props: Drawn) {
 }
 
 /** Position of the tip below a horizontal bar. */
-function besideLying(props: Drawn, bar: number) {
-  const { band, x } = lyingLayoutOf(props)
+function horizontalTipAt(props: Drawn, bar: number) {
+  const { band, x } = horizontalLayoutOf(props)
   const ends = spansOf(props.values[bar] ?? [], props.style !== 'grouped').flat()
   return { x: x(Math.max(0, ...ends)), y: (bar + 1) * band, isBelow: true }
 }
 
-const lyingHeight = (props: Props) => props.bars.length * thicknessOf(props) + 12
+const horizontalHeight = (props: Props) => props.bars.length * thicknessOf(props) + 12
 
-function Lying(props: Drawn) {
-  const { question, bars, series, values, style, colours, width, otherBar, barHues, pointed, stop, point } = props
-  const { left, band, x } = lyingLayoutOf(props)
+function HorizontalBars(props: Drawn) {
+  const { question, bars, series, values, style, colours, width, otherBar, barHues, pointed, tabStop, point } = props
+  const { left, band, x } = horizontalLayoutOf(props)
   const isStacked = style !== 'grouped'
   const thick = isStacked ? band - 8 : (band - 8) / series.length
   return (
     <>
-      {bars.map((bar, place) => {
-        const row = values[place] ?? []
+      {bars.map((bar, index) => {
+        const row = values[index] ?? []
         const spans = spansOf(row, isStacked)
         const end = Math.max(0, ...spans.flat())
         const total = row.reduce<number>((sum, value) => sum + (value ?? 0), 0)
         return (
-          <BarLink key={bar} chart={props} place={place} pointed={pointed} stop={stop} point={point}>
-            <rect class="hover" x={0} width={width} y={place * band} height={band} />
-            <text x={left - 10} y={place * band + band / 2 + 4} text-anchor="end">
+          <BarLink key={bar} chart={props} index={index} pointed={pointed} tabStop={tabStop} point={point}>
+            <rect class="hover" x={0} width={width} y={index * band} height={band} />
+            <text x={left - 10} y={index * band + band / 2 + 4} text-anchor="end">
               {shorten(bar, left - 10)}
             </text>
             {spans.map(([start, until], one) => (
               <rect
                 key={series[one]}
                 data-series={one}
-                fill={place === otherBar ? 'var(--others)' : barHues ? `var(--${barHues[place]})` : colours[one]}
+                fill={index === otherBar ? 'var(--others)' : barHues ? `var(--${barHues[index]})` : colours[one]}
                 x={Math.min(x(start), x(until))}
                 width={Math.max(0, Math.abs(x(until) - x(start)) - (isStacked ? 1 : 0))}
-                y={place * band + 4 + (isStacked ? 0 : one * thick)}
+                y={index * band + 4 + (isStacked ? 0 : one * thick)}
                 height={Math.max(1, thick - (isStacked ? 0 : 1))}
                 rx={1.5}
               />
             ))}
             {isStacked && (
-              <text x={x(end) + 8} y={place * band + band / 2 + 4}>
+              <text x={x(end) + 8} y={index * band + band / 2 + 4}>
                 {formatMeasured(question.measure, total)}
               </text>
             )}

@@ -12,19 +12,19 @@ export interface Pointed {
 /** State of a chart's bars. `stop`: index of the only bar that Tab reaches. */
 export interface Pointing {
   readonly pointed: Pointed | null
-  readonly stop: number
+  readonly tabStop: number
   point(pointed: Pointed | null): void
 }
 
-type LinkProps = Pointing & { readonly chart: Chart; readonly place: number; readonly children: ComponentChildren }
+type LinkProps = Pointing & { readonly chart: Chart; readonly index: number; readonly children: ComponentChildren }
 
 /**
  * A bar as a link to its rows; arrow keys move from bar to bar. The bar's shapes have the index of their series as `data-series`.
  */
-export function BarLink({ chart, place, pointed, stop, point, children }: LinkProps) {
+export function BarLink({ chart, index, pointed, tabStop, point, children }: LinkProps) {
   const { bars, links } = chart
-  const series = pointed?.bar === place ? pointed.series : -1
-  const { bar, series: parts } = links[place] ?? { bar: null, series: [] }
+  const series = pointed?.bar === index ? pointed.series : -1
+  const { bar, series: parts } = links[index] ?? { bar: null, series: [] }
   const href = series < 0 ? bar : (parts[series] ?? bar)
   const onKeyDown = (event: KeyboardEvent & { currentTarget: Element }) => {
     const { key, currentTarget } = event
@@ -33,10 +33,10 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
       return point(null)
     }
     const next = {
-      ArrowLeft: place - 1,
-      ArrowUp: place - 1,
-      ArrowRight: place + 1,
-      ArrowDown: place + 1,
+      ArrowLeft: index - 1,
+      ArrowUp: index - 1,
+      ArrowRight: index + 1,
+      ArrowDown: index + 1,
       Home: 0,
       End: bars.length - 1,
     }
@@ -45,7 +45,7 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
     event.preventDefault()
     currentTarget.closest('svg')?.querySelectorAll('a')[to]?.focus()
   }
-  const label = { 'aria-label': linesOf(chart, place).join(', ') }
+  const label = { 'aria-label': linesOf(chart, index).join(', ') }
   // A bar without an address is no link. Screen readers announce it as a picture with a text.
   const named = href === null ? ({ ...label, role: 'img' } as const) : { ...label, href }
   return (
@@ -53,11 +53,11 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
     <a
       {...named}
       // In lower case, because names of SVG attributes are case-sensitive.
-      tabindex={place === Math.min(stop, bars.length - 1) ? 0 : -1}
+      tabindex={index === Math.min(tabStop, bars.length - 1) ? 0 : -1}
       // A click also focuses the bar. Then the series under the pointer stays marked.
-      onFocus={() => point(pointed?.bar === place ? pointed : { bar: place, series: -1 })}
+      onFocus={() => point(pointed?.bar === index ? pointed : { bar: index, series: -1 })}
       onBlur={() => point(null)}
-      onMouseOver={({ target }) => point({ bar: place, series: Number((target as SVGElement).dataset.series ?? -1) })}
+      onMouseOver={({ target }) => point({ bar: index, series: Number((target as SVGElement).dataset.series ?? -1) })}
       onMouseLeave={() => point(null)}
       onKeyDown={onKeyDown}
     >
@@ -67,19 +67,19 @@ export function BarLink({ chart, place, pointed, stop, point, children }: LinkPr
 }
 
 /** Returns the name and the values of a bar. If the bar “others” has no link, adds the reason. */
-function linesOf(chart: Chart, place: number): string[] {
+function linesOf(chart: Chart, index: number): string[] {
   const { bars, series, otherBar, links, values } = chart
   const isOne = series.length === 1
-  const parts = valuesOf(chart, place).map(({ text, one }) => (isOne ? text : `${series[one]}: ${text}`))
-  const isUnlinked = place === otherBar && links[place]?.bar === null && values[place] !== undefined
-  return [bars[place] as string, ...(parts.length > 0 ? parts : ['–']), ...(isUnlinked ? [NO_FILTER] : [])]
+  const parts = valuesOf(chart, index).map(({ text, one }) => (isOne ? text : `${series[one]}: ${text}`))
+  const isUnlinked = index === otherBar && links[index]?.bar === null && values[index] !== undefined
+  return [bars[index] as string, ...(parts.length > 0 ? parts : ['–']), ...(isUnlinked ? [NO_FILTER] : [])]
 }
 
 const NO_FILTER = 'too many values for a filter: see the table below'
 
 /** Returns the values of a bar, each with its series. Leaves out nulls, and zeros if there are several series. */
-function valuesOf({ question: { measure }, series, values }: Chart, place: number) {
-  return (values[place] ?? []).flatMap((value, one) =>
+function valuesOf({ question: { measure }, series, values }: Chart, index: number) {
+  return (values[index] ?? []).flatMap((value, one) =>
     value === null || (value === 0 && series.length > 1) ? [] : [{ one, text: formatMeasured(measure, value) }],
   )
 }

@@ -12,7 +12,7 @@ export const SPAN = 'span'
 
 export interface Chip {
   /** Indexes of the chip's filters in the view. */
-  readonly places: readonly number[]
+  readonly filterIndexes: readonly number[]
   readonly words: readonly [name: string, operator: string, value: string]
   /** Form that a click opens; null: the chip can only be removed. */
   readonly edited: Edited | null
@@ -26,20 +26,22 @@ const LEFT_OUT_MAX = 3
 
 /** Returns the chips of a view's filters. `found`: the two filters of a span, which share a chip. */
 export function chipsOf(resource: Resource, filters: readonly Filter[], found: FoundSpan | null): Chip[] {
-  const placesLike = ({ name, sign }: Filter) =>
-    filters.flatMap((other, place) => (sign === '!=' && other.sign === sign && other.name === name ? [place] : []))
-  return filters.flatMap((filter, place): Chip[] => {
-    if (found?.places.includes(place)) {
-      const isFirst = place === Math.min(...found.places)
-      return isFirst && resource.span ? [{ places: found.places, words: spanInWords(resource.span, found), edited: SPAN }] : []
+  const indexesLike = ({ name, sign }: Filter) =>
+    filters.flatMap((other, index) => (sign === '!=' && other.sign === sign && other.name === name ? [index] : []))
+  return filters.flatMap((filter, index): Chip[] => {
+    if (found?.filterIndexes.includes(index)) {
+      const isFirst = index === Math.min(...found.filterIndexes)
+      return isFirst && resource.span
+        ? [{ filterIndexes: found.filterIndexes, words: spanInWords(resource.span, found), edited: SPAN }]
+        : []
     }
-    const places = placesLike(filter)
-    if (places.length <= LEFT_OUT_MAX)
-      return [{ places: [place], words: inWords(resource, filter), edited: isMay(filter) ? null : place }]
-    if (place !== places[0]) return []
+    const filterIndexes = indexesLike(filter)
+    if (filterIndexes.length <= LEFT_OUT_MAX)
+      return [{ filterIndexes: [index], words: inWords(resource, filter), edited: isMay(filter) ? null : index }]
+    if (index !== filterIndexes[0]) return []
     const property = findProperty(resource, filter.name)
-    const values = places.map((one) => filters[one]?.values[0] ?? '')
+    const values = filterIndexes.map((one) => filters[one]?.values[0] ?? '')
     const shown = values.map((value) => (value === '' ? 'no value' : formatOperand(property, value))).join(', ')
-    return [{ places, words: [property?.label ?? filter.name, 'is none of', shown], edited: null }]
+    return [{ filterIndexes, words: [property?.label ?? filter.name, 'is none of', shown], edited: null }]
   })
 }

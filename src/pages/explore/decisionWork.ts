@@ -35,7 +35,7 @@ const IDLE: State = { kind: 'idle', message: '' }
  * Maximum times that a decision is sent. It is sent again if somebody else has changed only properties that the reader does not
  * see.
  */
-const ROUNDS_MAX = 3
+const SENDS_MAX = 3
 
 export class DecisionWork {
   readonly state = new Store<State>(IDLE)
@@ -48,19 +48,19 @@ export class DecisionWork {
     private readonly isInList: boolean,
   ) {}
 
-  /** Sends a decision about a row as the reader has seen it. `rounds`: number of earlier attempts that were answered 412. */
-  async decide(decision: Decision, seen: Seen, rounds = 0): Promise<void> {
+  /** Sends a decision about a row as the reader has seen it. `conflicts`: number of earlier attempts that were answered 412. */
+  async decide(decision: Decision, seen: Seen, conflicts = 0): Promise<void> {
     this.state.set({ kind: 'sending' })
-    if (seen.tag === null) return this.compare(decision, seen, rounds)
+    if (seen.tag === null) return this.compare(decision, seen, conflicts)
     const values = decision.values.map(({ name, value }) => ({ name, json: JSON.stringify(value) }))
-    await this.send(decision, seen, attemptOf(printBody(values), seen.tag), rounds)
+    await this.send(decision, seen, attemptOf(printBody(values), seen.tag), conflicts)
   }
 
   stop(): void {
     this.state.set(IDLE)
   }
 
-  private async send(decision: Decision, seen: Seen, attempt: Attempt, rounds: number): Promise<void> {
+  private async send(decision: Decision, seen: Seen, attempt: Attempt, conflicts: number): Promise<void> {
     this.state.set({ kind: 'sending' })
     try {
       const now = await writeRow('PATCH', this.path, attempt)
@@ -68,8 +68,8 @@ export class DecisionWork {
       await this.announce(decision, seen, now)
     } catch (error) {
       const problem = problemOf(error)
-      if (problem.status === 412) return this.compare(decision, seen, rounds + 1)
-      const again = () => void this.send(decision, seen, attempt, rounds)
+      if (problem.status === 412) return this.compare(decision, seen, conflicts + 1)
+      const again = () => void this.send(decision, seen, attempt, conflicts)
       if (isUncertain(problem) || problem.retryAfter !== null) return this.wait(error, again)
       this.refuse(REFUSALS[problem.status] ?? inWordsOf(problem).message)
     }
@@ -79,12 +79,12 @@ export class DecisionWork {
    * Reads the row. If nothing that the reader sees has changed, sends the decision; otherwise shows what somebody else has
    * changed.
    */
-  private async compare(decision: Decision, seen: Seen, rounds: number): Promise<void> {
+  private async compare(decision: Decision, seen: Seen, conflicts: number): Promise<void> {
     let now: Versioned
     try {
       now = await readVersioned(await send(this.path))
     } catch (error) {
-      if (problemOf(error).status !== 404) return this.wait(error, () => void this.compare(decision, seen, rounds))
+      if (problemOf(error).status !== 404) return this.wait(error, () => void this.compare(decision, seen, conflicts))
       return this.refuse(GONE)
     }
     const changed = this.differences(seen.row, now.row)
@@ -94,7 +94,7 @@ export class DecisionWork {
       const value = valueIn(now.row, decided) ?? 'no value'
       return announce(`Somebody else was faster: ${decided.label} is “${value}” now. Nothing of yours was saved.`)
     }
-    if (changed.length === 0 && rounds < ROUNDS_MAX) return this.decide(decision, now, rounds)
+    if (changed.length === 0 && conflicts < SENDS_MAX) return this.decide(decision, now, conflicts)
     const labels = changed.map(({ label, ...property }) => `${label} is “${valueIn(now.row, property) ?? 'no value'}” now`)
     const message = `Somebody else has changed this meanwhile${labels.length > 0 ? `: ${labels.join(', ')}` : ''}.`
     this.state.set({ kind: 'changed', message, decision, now })

@@ -61,7 +61,7 @@ function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'un
     updates
       .filter((right) => admits(resource, right, row) === isAdmitted)
       .flatMap((right) => decisionsBy(right, resource, row))
-      .filter(({ words }, place, all) => all.findIndex((one) => one.words === words) === place)
+      .filter(({ words }, index, all) => all.findIndex((one) => one.words === words) === index)
   const sure = by(true)
   return { sure, unsure: by(null).filter(({ words }) => sure.every((one) => one.words !== words)) }
 }

@@ -24,14 +24,14 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   const found = spanIn(span, filters, zoneStore.value)
   // If the API refuses one of the two conditions of a span, each condition has its own chip. The API's message is shown at the
   // refused condition.
-  const spanned = found?.places.some((place) => isRefused(filters[place] as Filter, problem)) ? null : found
+  const spanned = found?.filterIndexes.some((index) => isRefused(filters[index] as Filter, problem)) ? null : found
   const close = () => {
     edit(null)
     adds.current?.focus()
   }
-  const replace = (places: readonly number[], ...by: Filter[]) => {
-    const [first = filters.length] = places
-    const kept = filters.map((filter, place) => (place === first ? by : places.includes(place) ? [] : [filter]))
+  const replace = (indexes: readonly number[], ...by: Filter[]) => {
+    const [first = filters.length] = indexes
+    const kept = filters.map((filter, index) => (index === first ? by : indexes.includes(index) ? [] : [filter]))
     change(view, { filters: [...kept.flat(), ...(first === filters.length ? by : [])] })
     close()
   }
@@ -47,12 +47,12 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
   const lastRefused = filters.findLastIndex((filter) => isRefused(filter, problem))
   return (
     <>
-      {chipsOf(resource, filters, spanned).map(({ places, words, edited: form }) => {
+      {chipsOf(resource, filters, spanned).map(({ filterIndexes, words, edited: form }) => {
         const [name, operator, value] = words
         const text = words.filter(Boolean).join(' ')
-        const isBad = places.some((place) => isRefused(filters[place] as Filter, problem))
+        const isBad = filterIndexes.some((index) => isRefused(filters[index] as Filter, problem))
         return (
-          <span key={places[0]} class="field">
+          <span key={filterIndexes[0]} class="field">
             <span class={`chip${isBad ? ' bad' : ''}`}>
               {form === null ? (
                 <span title={value}>
@@ -63,10 +63,10 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
                   {name} <i>{operator}</i> <bdi title={value}>{value}</bdi>
                 </button>
               )}
-              <Button class="" label="×" aria-label={`Remove ${text}`} onClick={() => replace(places)} />
+              <Button class="" label="×" aria-label={`Remove ${text}`} onClick={() => replace(filterIndexes)} />
             </span>
             {form === SPAN && span && spanned && <SpanGaps resource={resource} view={view} span={span} found={spanned} />}
-            {places.includes(lastRefused) && <Hint text={problem?.message} />}
+            {filterIndexes.includes(lastRefused) && <Hint text={problem?.message} />}
           </span>
         )
       })}
@@ -79,7 +79,7 @@ export function Filters({ resource, view, problem }: Shown & { readonly problem:
             span={span}
             days={spanned?.days ?? null}
             close={close}
-            apply={(days) => replace(spanned?.places ?? [], ...filtersOfDays(span, days, zoneStore.value))}
+            apply={(days) => replace(spanned?.filterIndexes ?? [], ...filtersOfDays(span, days, zoneStore.value))}
           />
         )}
         {typeof edited === 'number' && (

@@ -262,8 +262,8 @@ function VariantChoice({ variants, work }: { readonly variants: readonly Variant
         value={String(work.draft.variant)}
         onChange={({ currentTarget: { value } }) => work.choose(Number(value))}
       >
-        {variants.map(({ fields, presets }, place) => (
-          <option key={place} value={String(place)}>
+        {variants.map(({ fields, presets }, index) => (
+          <option key={index} value={String(index)}>
             {presets.length === 0 && `With ${fields.map(({ label }) => label).join(', ')}`}
             {presets.map((preset, at) => (
               <Fragment key={preset.label}>

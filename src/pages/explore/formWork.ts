@@ -54,7 +54,7 @@ interface Options {
  * Maximum retries of a write. It is retried if somebody else has changed the row meanwhile, but no property that the reader has
  * changed.
  */
-const ROUNDS_MAX = 3
+const RESENDS_MAX = 3
 /** Time for which the server recognizes a repeated creation by its `Idempotency-Key`. */
 const REPEAT_MS_MAX = 24 * 3_600_000
 
@@ -144,7 +144,7 @@ export class FormWork {
    * Saves what was typed. If a text is not valid for its property, shows the fault instead. `rounds`: number of earlier attempts
    * that were answered 412.
    */
-  async save(rounds = 0): Promise<void> {
+  async save(conflicts = 0): Promise<void> {
     const typed = this.sentFields().map((field) => ({ name: field.name, typed: typedOf(field, this.textOf(field)) }))
     const faults = typed.flatMap(({ name, typed }) => ('fault' in typed ? [[name, typed.fault] as const] : []))
     if (faults.length > 0) return this.state.set({ kind: 'open', faults: Object.fromEntries(faults), problem: null })
@@ -153,7 +153,7 @@ export class FormWork {
     const body = printBody(typed.flatMap(({ name, typed }) => ('json' in typed ? { name, json: typed.json } : [])))
     this.isUnknown = false
     this.keep({ ...this.draft, attempt: attemptOf(body, this.draft.base?.tag ?? '') })
-    await this.send(rounds)
+    await this.send(conflicts)
   }
 
   /**
@@ -167,8 +167,8 @@ export class FormWork {
     return isWhole ? fields : fields.filter((field) => isTyped(field) || field.isRequired)
   }
 
-  /** Sends the attempt of the draft. `rounds`: number of earlier attempts that were answered 412. */
-  async send(rounds = 0): Promise<void> {
+  /** Sends the attempt of the draft. `conflicts`: number of earlier attempts that were answered 412. */
+  async send(conflicts = 0): Promise<void> {
     const { attempt, base } = this.draft
     if (attempt === null) return
     if (base === null && Date.now() - attempt.madeMs > REPEAT_MS_MAX) return this.giveUp()
@@ -182,7 +182,7 @@ export class FormWork {
       // The same attempt is kept, because a new attempt could create a second row.
       if (isUncertain(problem) || (this.isUnknown && tellsNothing(problem))) return this.wait(problem, false)
       this.keep({ ...this.draft, attempt: null })
-      if (base !== null && problem.status === 412) return this.merge(rounds)
+      if (base !== null && problem.status === 412) return this.merge(conflicts)
       this.refuse(problem)
     }
   }
@@ -232,12 +232,12 @@ export class FormWork {
    * Reads what somebody else has saved meanwhile. If this changes a property that the reader has changed, too, asks which value
    * stays; otherwise saves again.
    */
-  private async merge(rounds: number): Promise<void> {
+  private async merge(conflicts: number): Promise<void> {
     try {
       const theirs = await readVersioned(await send(this.options.path))
       const clashes = this.clashesWith(theirs)
       if (clashes.length > 0) this.state.set({ kind: 'clash', clashes, theirs })
-      else await this.rebase(theirs, {}, rounds)
+      else await this.rebase(theirs, {}, conflicts)
     } catch (error) {
       this.refuse(problemOf(error))
     }
@@ -253,7 +253,7 @@ export class FormWork {
   }
 
   /** Takes the row that somebody else has saved, applies what was typed and the chosen texts, and saves the row. */
-  async rebase(theirs: Versioned, chosen: Texts, rounds = 0): Promise<void> {
+  async rebase(theirs: Versioned, chosen: Texts, conflicts = 0): Promise<void> {
     const { fields } = this.variant
     const texts = { ...this.draft.texts, ...chosen }
     const isOther = (field: FormField) => this.baseOf(field) !== textOf(field, theirs.row)
@@ -262,7 +262,7 @@ export class FormWork {
     const kept = Object.fromEntries(left.map(({ name }) => [name, texts[name] as string]))
     this.keep({ ...this.draft, base: theirs, texts: kept })
     if (!this.isChanged) return this.finish(theirs)
-    if (rounds < ROUNDS_MAX) return this.save(rounds + 1)
+    if (conflicts < RESENDS_MAX) return this.save(conflicts + 1)
     this.state.set({ kind: 'open', faults: {}, problem: new Problem('Others are changing this row, too. Save again.') })
   }
 

@@ -39,9 +39,9 @@ export interface Measure {
 
 const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
 /** Members of a group that contain its results. A property or object with such a name cannot be grouped by. */
-const MEMBERS: readonly string[] = ['count', ...CALCULATIONS]
+const RESULT_NAMES: readonly string[] = ['count', ...CALCULATIONS]
 
-const isKey = ({ path, kind }: Property) => kind !== 'json' && !MEMBERS.includes(path[0] as string)
+const isKey = ({ path, kind }: Property) => kind !== 'json' && !RESULT_NAMES.includes(path[0] as string)
 const UTC = 'UTC'
 const wholeOf = (property: Property): Dimension => ({
   name: property.name,
@@ -156,7 +156,7 @@ export function formatMeasured({ calculation, property }: Measure, value: string
 export const NO_VALUE = 'no value'
 
 /** Returns words for a group's value in a dimension. */
-export function placeOf(group: Row, { property, unit, zone }: Dimension): string {
+export function groupLabel(group: Row, { property, unit, zone }: Dimension): string {
   const value = valueIn(group, property)
   if (value === null) return NO_VALUE
   if (value === '') return 'empty text'

@@ -9,7 +9,7 @@ import type { Reader } from './importParts.ts'
 import { countRows, readReferences } from './importReferences.ts'
 import { readStored, untilAnswered, type Watch, WHOLE_ROWS_MAX } from './importRequests.ts'
 import type { ImportFault, ImportRow, RowReading } from './importRows.ts'
-import { piecesOf } from './importSteps.ts'
+import { requestBodies } from './importSteps.ts'
 import type { ImportProperty } from './importTarget.ts'
 import { findNamed, type Resource, valueIn } from './resources.ts'
 import type { Writable } from './writable.ts'
@@ -132,7 +132,7 @@ async function askServer({ resource, writable }: Question, rows: readonly Import
   const faults: ImportFault[] = []
   watch.show({ done: 0, total: rows.length })
   let done = 0
-  for (const { body, places } of piecesOf(rows, writable)) {
+  for (const { body, places } of requestBodies(rows, writable)) {
     const attempt = { ...attemptOf(body), key: '' }
     try {
       await untilAnswered(() => write('POST', `${resource.plural}?dryRun=1`, attempt), watch)

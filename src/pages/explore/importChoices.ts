@@ -100,5 +100,5 @@ function choicesOf(resource: Resource, property: ImportProperty): readonly Choic
 /** Returns the properties that two columns would set. */
 export function doubleChoices(chosen: Chosen, choices: readonly Choice[]): readonly ImportProperty[] {
   const properties = [...chosen.values()].flatMap((value) => choices.find((choice) => choice.value === value)?.property ?? [])
-  return [...new Set(properties.filter((property, place) => properties.indexOf(property) !== place))]
+  return [...new Set(properties.filter((property, index) => properties.indexOf(property) !== index))]
 }

@@ -49,10 +49,10 @@ export interface Header {
 export function headerOf(records: readonly CsvRecord[], choices: readonly Choice[], index: number | null): Header {
   const named = namedColumns(choices)
   const first = records.slice(0, HEADER_ROWS_MAX).map(({ cells }) => cells)
-  const place = index ?? headerIndex(first, (name) => findMeant(name, named) !== undefined)
-  const names = records[place]?.cells ?? []
-  const joined = joinedHeader(names, records[place + 1]?.cells ?? [])
-  return { index: place, body: place + (joined === null ? 1 : 2), names: joined ?? names }
+  const headerAt = index ?? headerIndex(first, (name) => findMeant(name, named) !== undefined)
+  const names = records[headerAt]?.cells ?? []
+  const joined = joinedHeader(names, records[headerAt + 1]?.cells ?? [])
+  return { index: headerAt, body: headerAt + (joined === null ? 1 : 2), names: joined ?? names }
 }
 
 /** Returns how many of the last records below the header seem to be totals or notes. */
@@ -95,7 +95,7 @@ export function proposeColumns(
   columns: readonly FileColumn[],
   choices: readonly Choice[],
   remembered: ReadonlyMap<string, string>,
-  doubtful: ReadonlyMap<number, ImportProperty>,
+  mismatched: ReadonlyMap<number, ImportProperty>,
 ): Chosen {
   const named = namedColumns(choices)
   const chosen = new Map<number, string>()
@@ -106,7 +106,7 @@ export function proposeColumns(
     const chosenBefore = choices.find(({ value }) => value === before)
     const known = chosenBefore ?? findMeant(header, named)
     const choice = known && fitting(known, choices, examples)
-    if (choice === undefined || doubtful.has(index)) continue
+    if (choice === undefined || mismatched.has(index)) continue
     const { name } = choice.property
     const other = takenBy.get(name)
     // If two columns go to one reference, the column with ids is taken, because two rows can have the same name.
@@ -122,7 +122,7 @@ export function proposeColumns(
  * True if the property is a free text, but the values are yes and no. A column `Status`, for example, can say whether a row is
  * active.
  */
-function isDoubtful({ property, by }: Choice, examples: readonly string[]): boolean {
+function isMismatched({ property, by }: Choice, examples: readonly string[]): boolean {
   return by === null && KIND_TRAITS[property.kind.name].isFreeText && areYesOrNo(examples)
 }
 
@@ -131,7 +131,7 @@ function isDoubtful({ property, by }: Choice, examples: readonly string[]): bool
  * property that its header names. Columns with an earlier choice of the reader are left out. `remembered`: as for
  * `proposeColumns`.
  */
-export function doubtfulColumns(
+export function mismatchedColumns(
   columns: readonly FileColumn[],
   choices: readonly Choice[],
   remembered: ReadonlyMap<string, string>,
@@ -142,7 +142,7 @@ export function doubtfulColumns(
     columns.flatMap(({ index, header, examples }) => {
       if (isKnown(remembered.get(plainHeader(header)))) return []
       const choice = findMeant(header, named)
-      return choice && isDoubtful(choice, examples) ? [[index, choice.property] as const] : []
+      return choice && isMismatched(choice, examples) ? [[index, choice.property] as const] : []
     }),
   )
 }

@@ -134,7 +134,7 @@ function wordsOfLanguage(language: string): string {
 
 /** Table of the file's columns, with menus that choose the property for each column. */
 export function ColumnTable({ work, opened }: Props) {
-  const { columns, chosen, doubtful } = opened
+  const { columns, chosen, mismatched } = opened
   const options = [{ name: '', words: 'left out' }, ...work.choices.map(({ value, label }) => ({ name: value, words: label }))]
   const taken = work.doubles()
   return (
@@ -168,7 +168,7 @@ export function ColumnTable({ work, opened }: Props) {
                     options={options}
                     take={(value) => work.chooseColumn(column, value)}
                   />
-                  <Doubt property={doubtful.get(column.index)} chosen={chosen} />
+                  <Mismatch property={mismatched.get(column.index)} chosen={chosen} />
                 </td>
                 <td class="none">
                   <bdi>{column.examples.join(', ')}</bdi>
@@ -182,13 +182,13 @@ export function ColumnTable({ work, opened }: Props) {
   )
 }
 
-interface DoubtProps {
+interface MismatchProps {
   readonly property: ImportProperty | undefined
   readonly chosen: Chosen
 }
 
 /** Says why a column whose values are yes and no is left out; says nothing if another column goes to the same property. */
-function Doubt({ property, chosen }: DoubtProps) {
+function Mismatch({ property, chosen }: MismatchProps) {
   if (property === undefined || [...chosen.values()].includes(property.name)) return null
   return <p class="count">It says yes and no: choose {property.label} if it is meant.</p>
 }

@@ -11,7 +11,7 @@ export { findNotation } from '../../spreadsheets/foundNotation.ts'
 export { notationOf, PROPOSED } from '../../spreadsheets/notation.ts'
 export { isPlaceholder } from '../../spreadsheets/placeholders.ts'
 export { ReferenceValues } from '../../spreadsheets/referenceValues.ts'
-export { doubtfulColumns, footerOf, headerOf, proposeColumns } from './importColumns.ts'
+export { footerOf, headerOf, mismatchedColumns, proposeColumns } from './importColumns.ts'
 export { matchCandidates, matchRows, proposeMatch, repeatedValues, twinsOf } from './importMatch.ts'
 export { readRows } from './importRows.ts'
 export { openFile }
@@ -30,7 +30,7 @@ export function wordsOf(error: unknown): string {
  * named.
  */
 export function wordsOfFaults(faults: readonly ImportFault[], columns: ReadonlyMap<string, string>): readonly string[] {
-  const sorted = faults.toSorted((one, other) => placeOf(one) - placeOf(other))
+  const sorted = faults.toSorted((one, other) => lineOf(one) - lineOf(other))
   const byColumn = Map.groupBy(sorted, ({ name }) => columns.get(name ?? ''))
   return [...byColumn].flatMap(([column, own]) => groupFaults(own).map((group) => wordsOfGroup(group, column)))
 }
@@ -42,4 +42,4 @@ function wordsOfGroup({ message, rows, values }: FaultGroup, column: string | un
   return `${places}${column === undefined ? '' : `, ${column}`}: ${message}${listed}`
 }
 
-const placeOf = ({ at }: ImportFault) => Number(/\d+/.exec(at)?.[0])
+const lineOf = ({ at }: ImportFault) => Number(/\d+/.exec(at)?.[0])

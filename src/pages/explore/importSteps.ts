@@ -8,9 +8,9 @@ import type { Writable } from './writable.ts'
 import { attemptOf } from './writes.ts'
 
 /** Maximum rows of one request. The rate limits count up to 100 rows as one request. */
-const PIECE_ROWS = 100
+const REQUEST_ROWS_MAX = 100
 /** Maximum characters of a body with several rows. The server accepts such a body even if each character has three bytes. */
-const PIECE_LENGTH_MAX = 150_000
+const REQUEST_LENGTH_MAX = 150_000
 
 interface Planned {
   readonly sessionId: string
@@ -35,7 +35,7 @@ export async function keepSteps({ sessionId, plural, file, writable, created, ch
     filters: null,
     state: 'open',
   }
-  const creates = piecesOf(created, writable).map(({ body, places }) => ({
+  const creates = requestBodies(created, writable).map(({ body, places }) => ({
     kind: 'create' as const,
     key: attemptOf('').key,
     body,
@@ -56,10 +56,10 @@ export async function keepSteps({ sessionId, plural, file, writable, created, ch
 }
 
 /** Divides rows into the bodies of requests. `places`: for each row of the body, its position in the file. */
-export function piecesOf(rows: readonly ImportRow[], writable: Writable): { body: string; places: string[] }[] {
+export function requestBodies(rows: readonly ImportRow[], writable: Writable): { body: string; places: string[] }[] {
   const fields = widestVariant(writable)
   const whole = fields?.isWhole ? fields.fields : []
-  const pieces: { bodies: string[]; places: string[]; length: number }[] = []
+  const requests: { bodies: string[]; places: string[]; length: number }[] = []
   for (const { at, values } of rows) {
     const own = values.filter(({ property }) => property.mayCreate && property.writable)
     const missing = whole.filter(({ name }) => !own.some(({ property }) => property.name === name))
@@ -68,12 +68,12 @@ export function piecesOf(rows: readonly ImportRow[], writable: Writable): { body
       ...missing.map(({ name, kind }) => ({ name, json: kind === 'boolean' ? 'false' : 'null' })),
     ]
     const body = printBody(all)
-    const last = pieces.at(-1)
-    if (last && last.places.length < PIECE_ROWS && last.length + body.length < PIECE_LENGTH_MAX) {
+    const last = requests.at(-1)
+    if (last && last.places.length < REQUEST_ROWS_MAX && last.length + body.length < REQUEST_LENGTH_MAX) {
       last.bodies.push(body)
       last.places.push(at)
       last.length += body.length
-    } else pieces.push({ bodies: [body], places: [at], length: body.length })
+    } else requests.push({ bodies: [body], places: [at], length: body.length })
   }
-  return pieces.map(({ bodies, places }) => ({ body: `[${bodies.join()}]`, places }))
+  return requests.map(({ bodies, places }) => ({ body: `[${bodies.join()}]`, places }))
 }

@@ -25,10 +25,10 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
   const steps: Step[] = []
   for (const step of await readSteps(entry.id)) steps.push(await repeatPending(entry, resource, step, left, watch))
   // The first change without a result may have been written nevertheless: the server's answer can be lost.
-  const doubtful = steps.find((step) => step.kind === 'change' && step.made === null)
+  const unconfirmed = steps.find((step) => step.kind === 'change' && step.made === null)
   const changes = steps.flatMap((step) => {
     if (step.kind !== 'change') return []
-    const made = step === doubtful ? step.changes : (step.made ?? [])
+    const made = step === unconfirmed ? step.changes : (step.made ?? [])
     return made.length > 0 ? [{ ...step, made }] : []
   })
   const created = steps.flatMap((step) => (step.kind === 'create' ? [rowsOf(step)] : []))
@@ -40,7 +40,7 @@ export async function undoImport(entry: ImportEntry, resource: Resource, watch: 
     watch.show({ done: ++done })
   }
   const rows = new RowsOfImport(resource, created.flat(), left, watch)
-  const ids = created.map((piece) => piece.map(idOf))
+  const ids = created.map((rows) => rows.map(idOf))
   const referred = await deleteCreated(ids, rows, (count) => watch.show({ done: (done += count) }))
   for (const message of referred.values()) left.push(message)
   // Rows to which other rows refer can be deleted once nothing refers to them. Until then, the undo is not finished.

@@ -63,7 +63,7 @@ export interface Opened {
    * Columns whose values are yes and no, although their headers name free texts. They are left out at first. Key: index of the
    * column. Value: the property that its header names.
    */
-  readonly doubtful: ReadonlyMap<number, ImportProperty>
+  readonly mismatched: ReadonlyMap<number, ImportProperty>
   /** Language in which the values are written; empty: the API's notation. */
   readonly language: string
   readonly found: FoundNotation
@@ -184,12 +184,12 @@ export class ImportWork {
     const columns = headersOf(header.names, rows)
     const isOwn = isOwnDownload(parts.file, columns, this.resource)
     const remembered = rememberedColumns(this.resource.plural)
-    const doubtful = isOwn ? new Map() : reader.doubtfulColumns(columns, this.choices, remembered)
-    const chosen = reader.proposeColumns(columns, this.choices, remembered, doubtful)
+    const mismatched = isOwn ? new Map() : reader.mismatchedColumns(columns, this.choices, remembered)
+    const chosen = reader.proposeColumns(columns, this.choices, remembered, mismatched)
     const found = reader.findNotation(this.notated(rows, chosen), navigator.languages)
     const language = found.notation?.language ?? ''
     const { name, bytes, file, sheet } = parts
-    const opened = { name, bytes, file, sheet, header, footer, columns, chosen, doubtful, language, found }
+    const opened = { name, bytes, file, sheet, header, footer, columns, chosen, mismatched, language, found }
     this.set({ opened, fault: '', match: null, check: null, doing: NOTHING })
   }
 
@@ -207,8 +207,8 @@ export class ImportWork {
   /** Takes the first record at this line or below it as the header. */
   chooseHeader(line: number): void {
     const { opened } = this.state.value
-    const place = opened?.file.sheets[opened.sheet]?.records.findIndex((record) => record.line >= line) ?? -1
-    if (opened && place >= 0) this.show(opened, place)
+    const index = opened?.file.sheets[opened.sheet]?.records.findIndex((record) => record.line >= line) ?? -1
+    if (opened && index >= 0) this.show(opened, index)
   }
 
   /** Imports the last records of the file as rows, or leaves them out. */
@@ -240,12 +240,12 @@ export class ImportWork {
     const chosen = new Map(opened.chosen)
     if (value === '') chosen.delete(index)
     else chosen.set(index, value)
-    const doubtful = new Map(opened.doubtful)
-    doubtful.delete(index)
+    const mismatched = new Map(opened.mismatched)
+    mismatched.delete(index)
     const cells = this.notated(this.recordsOf(opened), chosen)
     const found = (this.reader as Reader).findNotation(cells, [opened.language, ...navigator.languages].filter(Boolean))
     const language = found.notation?.language ?? ''
-    this.set({ opened: { ...opened, chosen, doubtful, found, language }, match: null, check: null })
+    this.set({ opened: { ...opened, chosen, mismatched, found, language }, match: null, check: null })
   }
 
   /** Checks the file again, and finds stored rows by this property. Empty: all rows are new. */

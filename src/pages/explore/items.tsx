@@ -9,10 +9,10 @@ import { Cell } from './table.tsx'
 import { emptyView, printView, type View } from './view.ts'
 
 /** Maximum number of properties of `Facts.what` that are shown for a row. */
-const FACTS_MAX = 3
+const ITEM_VALUES_MAX = 3
 
 /** Properties that say what a row is, in the order in which they are shown. */
-export interface Facts {
+export interface ItemProperties {
   /** Property that names a row; null if rows have no name, such as absences. */
   readonly name: Property | null
   /** Copied names of rows to which the row refers, such as the name of an employee. */
@@ -30,10 +30,10 @@ const NAME_PART = /^title$|name$|^knownas$|number$/i
 const TELLING = [/jobtitle/i, /department/i, /location/i]
 
 /**
- * Returns the facts of a resource's rows. `state`: name of the property that decisions change. `skipped`: names of properties
- * whose values all rows of the list share.
+ * Returns the properties by which rows of a resource are shown. `state`: name of the property that decisions change. `skipped`:
+ * names of properties whose values all rows of the list share.
  */
-export function factsOf(resource: Resource, state: string | null, skipped: readonly string[] = []): Facts {
+export function itemProperties(resource: Resource, state: string | null, skipped: readonly string[] = []): ItemProperties {
   const name = namingProperty(resource)
   const shown = resource.properties.filter((property) => !skipped.includes(property.copiedThrough ?? property.name))
   const isFact = (property: Property) =>
@@ -51,12 +51,12 @@ export function factsOf(resource: Resource, state: string | null, skipped: reado
 }
 
 /**
- * Returns the position of a property among the facts. A text inside an object comes last: `Period.Prefered` says nothing without
+ * Returns the position of a property among these. A text inside an object comes last: `Period.Prefered` says nothing without
  * the other properties of `Period`.
  */
 function rank({ name, kind, path }: Property): number {
-  const place = TELLING.findIndex((pattern) => pattern.test(name))
-  if (place >= 0) return place
+  const at = TELLING.findIndex((pattern) => pattern.test(name))
+  if (at >= 0) return at
   return TELLING.length + Number(kind === 'text' && path.length > 1)
 }
 
@@ -64,7 +64,7 @@ function rank({ name, kind, path }: Property): number {
  * Returns the sort order: by the first date, with a minus sign if the newest row comes first; without a date, by the name.
  * Undefined: there is neither.
  */
-export function sortOf({ name, when }: Facts, isNewestFirst: boolean): string | undefined {
+export function sortOf({ name, when }: ItemProperties, isNewestFirst: boolean): string | undefined {
   const [date] = when
   if (date) return isNewestFirst ? `-${date.name}` : date.name
   return name?.name
@@ -72,7 +72,7 @@ export function sortOf({ name, when }: Facts, isNewestFirst: boolean): string | 
 
 interface Props {
   readonly part: Part
-  readonly facts: Facts
+  readonly properties: ItemProperties
   readonly rows: readonly Row[]
   /** Parts of the view in which a row opens, such as the sort. */
   readonly view: Partial<View>
@@ -81,13 +81,13 @@ interface Props {
 }
 
 /** Rows of a part of the start page. Each begins with a link that opens the row in the list of that part. */
-export function Items({ part: { resource, filters }, facts, rows, view, actions }: Props) {
+export function Items({ part: { resource, filters }, properties, rows, view, actions }: Props) {
   const list = useFocusInList(rows)
   return (
     <ul class="items" ref={list}>
       {rows.map((row) => {
         const href = printView({ ...emptyView(resource.plural), ...view, filters, row: String(row.id) })
-        return <Item key={row.id} resource={resource} facts={facts} row={row} href={href} actions={actions?.(row)} />
+        return <Item key={row.id} resource={resource} properties={properties} row={row} href={href} actions={actions?.(row)} />
       })}
     </ul>
   )
@@ -99,20 +99,20 @@ function unitOf({ path }: Property): string | null {
   return /^(minutes|hours|days|weeks|months|years)$/i.test(word) ? ` ${word.toLowerCase()}` : null
 }
 
-interface ItemProps extends Pick<Props, 'facts'> {
+interface ItemProps extends Pick<Props, 'properties'> {
   readonly resource: Resource
   readonly row: Row
   readonly href: string
   readonly actions: ComponentChildren
 }
 
-function Item({ resource, facts: { whose, when, what, state }, row, href, actions }: ItemProps) {
+function Item({ resource, properties: { whose, when, what, state }, row, href, actions }: ItemProps) {
   const hasValue = (property: Property) => ![null, ''].includes(valueIn(row, property) as string | null)
   const name = nameIn(resource, row)
   const [first] = name === '' ? [...whose, ...what].filter(hasValue) : []
   const title = name || (first ? formatValue(first, valueIn(row, first) as string) : `${wordsOf(resource.entity)} ${row.id}`)
   const dates = when.filter(hasValue).map((property) => formatOperand(property, String(valueIn(row, property))))
-  const others = [...whose.filter(hasValue), ...what.filter(hasValue).slice(0, FACTS_MAX)].filter(
+  const others = [...whose.filter(hasValue), ...what.filter(hasValue).slice(0, ITEM_VALUES_MAX)].filter(
     (property) => property !== first,
   )
   return (
@@ -143,19 +143,19 @@ function Item({ resource, facts: { whose, when, what, state }, row, href, action
 /** Hook that moves the focus to the next row when the focused row leaves the list, as after a decision. */
 function useFocusInList(rows: readonly Row[]) {
   const list = useRef<HTMLUListElement>(null)
-  const place = useRef(-1)
+  const focusedIndex = useRef(-1)
   useEffect(() => {
     const onFocus = ({ target }: FocusEvent) => {
       const items = [...(list.current?.children ?? [])]
-      place.current = items.findIndex((item) => item.contains(target as Node))
+      focusedIndex.current = items.findIndex((item) => item.contains(target as Node))
     }
     // Listens on the whole page, because the focus may leave the list before the row does.
     addEventListener('focusin', onFocus)
     return () => removeEventListener('focusin', onFocus)
   }, [])
   useEffect(() => {
-    if (place.current < 0 || document.activeElement !== document.body) return
-    const next = list.current?.children[Math.min(place.current, rows.length - 1)]
+    if (focusedIndex.current < 0 || document.activeElement !== document.body) return
+    const next = list.current?.children[Math.min(focusedIndex.current, rows.length - 1)]
     const heading = list.current?.closest('section')?.querySelector<HTMLElement>('h2')
     ;(next?.querySelector<HTMLElement>('a, button') ?? heading)?.focus()
   }, [rows])

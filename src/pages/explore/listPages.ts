@@ -73,7 +73,7 @@ async function joined(view: View, page: Page, rest: number, pathOf: (number: num
   const numbers = wanted <= 0 ? [] : [first, ...(from - first * size + wanted > size ? [first + 1] : [])]
   const parts = await Promise.all(numbers.map(async (at) => (await readPage(await sendNext(pathOf(at + 1)))).rows))
   const rows = [...page.rows, ...parts.flat().slice(from - first * size, from - first * size + Math.max(0, wanted))]
-  const at = (place: number) => ({ page: String(place), cursor: '' })
+  const at = (page: number) => ({ page: String(page), cursor: '' })
   const pages = Math.max(1, Math.ceil(total / size))
   return {
     rows,

@@ -4,13 +4,13 @@ import { formatUnit } from './format.ts'
 import {
   addFilters,
   type Dimension,
+  groupLabel,
   isAdditive,
   linkedFilters,
   measured,
   NO_VALUE,
   nextUnit,
   otherFilters,
-  placeOf,
   type Question,
   referenceOf,
   type Unit,
@@ -94,7 +94,7 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   const labels = new Map<string, string>()
   const keyOf = (group: Row, dimension: Dimension) => {
     const key = keyIn(group, dimension)
-    labels.set(key, placeOf(group, dimension))
+    labels.set(key, groupLabel(group, dimension))
     return key
   }
   const cells = groups.map((group) => {
@@ -109,15 +109,15 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
   }
   const ones = weightsBy('one')
   const ordered = and?.unit ? datesOf(groups, and, and.unit).filter((date) => ones.has(date)) : heaviest(ones)
-  const [series, otherSeries] = first(ordered, SERIES_MAX, sums)
-  const [bars, otherBar] = by.unit ? [datesOf(groups, by, by.unit), -1] : first(heaviest(weightsBy('bar')), NAMES_MAX, sums)
+  const [series, otherSeries] = limitNames(ordered, SERIES_MAX, sums)
+  const [bars, otherBar] = by.unit ? [datesOf(groups, by, by.unit), -1] : limitNames(heaviest(weightsBy('bar')), NAMES_MAX, sums)
   const values = bars.map(() => series.map((): number | null => (sums ? 0 : null)))
-  const barPlaces = placesOf(bars)
-  const seriesPlaces = placesOf(series)
+  const barIndexes = indexesOf(bars)
+  const seriesIndexes = indexesOf(series)
   for (const { bar, one, value } of cells) {
-    const row = values[barPlaces.get(bar) ?? otherBar]
-    const place = seriesPlaces.get(one) ?? otherSeries
-    if (row && place >= 0 && value !== null) row[place] = (row[place] ?? 0) + value
+    const row = values[barIndexes.get(bar) ?? otherBar]
+    const index = seriesIndexes.get(one) ?? otherSeries
+    if (row && index >= 0 && value !== null) row[index] = (row[index] ?? 0) + value
   }
   const others = values[otherBar]
   if (all !== null && others && !and) others[0] = all - values.slice(0, otherBar).reduce((sum, [value]) => sum + (value ?? 0), 0)
@@ -134,7 +134,7 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
  * the text "no value".
  */
 function keyIn(group: Row, dimension: Dimension): string {
-  if (dimension.unit) return placeOf(group, dimension)
+  if (dimension.unit) return groupLabel(group, dimension)
   const id = referenceOf(group, dimension.property)?.id ?? ''
   return `${dimension.name} ${JSON.stringify(valueIn(group, dimension.property))} ${id}`
 }
@@ -173,9 +173,9 @@ function linksOf(
   const filtersBy = (dimension: Dimension, all: readonly string[], other: number) => {
     const found = new Map(groups.map((group) => [keyIn(group, dimension), group]))
     const hasEmptyText = (property: Property) => isPart || groups.some((group) => valueIn(group, property) === '')
-    const known = all.filter((_, place) => place !== other).map((key) => found.get(key) as Row)
-    return all.map((key, place) => {
-      if (place === other) return otherFilters(known, dimension, hasEmptyText)
+    const known = all.filter((_, index) => index !== other).map((key) => found.get(key) as Row)
+    return all.map((key, index) => {
+      if (index === other) return otherFilters(known, dimension, hasEmptyText)
       const group = found.get(key)
       return group ? linkedFilters(group, [dimension], hasEmptyText) : null
     })
@@ -193,17 +193,17 @@ function linksOf(
  */
 function coloursOf({ name }: Dimension, keys: readonly string[], labels: ReadonlyMap<string, string>, other: number): string[] {
   const texts = keys.map((key) => labels.get(key) ?? key)
-  const isAlone = (text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
-  const values = texts.map((text, place) => (isAlone(text) ? text : (keys[place] as string)))
-  const shown = values.filter((value, place) => place !== other && value !== NO_VALUE)
+  const isUnique = (text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
+  const values = texts.map((text, index) => (isUnique(text) ? text : (keys[index] as string)))
+  const shown = values.filter((value, index) => index !== other && value !== NO_VALUE)
   const hues = huesOf(name, shown)
-  return values.map((value, place) => {
-    if (place === other) return 'others'
+  return values.map((value, index) => {
+    if (index === other) return 'others'
     return value === NO_VALUE ? 'none' : (hues[shown.indexOf(value)] as string)
   })
 }
 
-const placesOf = (names: readonly string[]) => new Map(names.map((name, place) => [name, place]))
+const indexesOf = (names: readonly string[]) => new Map(names.map((name, index) => [name, index]))
 
 function heaviest(weights: ReadonlyMap<string, number>): string[] {
   return [...weights.keys()].sort((one, other) => (weights.get(other) ?? 0) - (weights.get(one) ?? 0))
@@ -213,7 +213,7 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
  * Returns the first `max` names. If names are left out and `hasOthers` is true, "others" follows. The returned number is the
  * index of "others"; -1 if it does not follow.
  */
-function first(names: string[], max: number, hasOthers: boolean): [string[], number] {
+function limitNames(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]
   return hasOthers ? [[...names.slice(0, max), OTHERS], max] : [names.slice(0, max), -1]
 }

@@ -144,13 +144,13 @@ function Hits({ id, label, found, choose }: HitsProps) {
   useEffect(() => list.current?.scrollIntoView({ block: 'nearest' }), [found.hits])
   return (
     <div ref={list} id={id} role="listbox" aria-label={label} tabIndex={-1} class="hits">
-      {found.hits.map((hit, place) => (
+      {found.hits.map((hit, index) => (
         <div
           key={hit.id}
-          id={`${id}-${place}`}
+          id={`${id}-${index}`}
           role="option"
           tabIndex={-1}
-          aria-selected={place === found.active}
+          aria-selected={index === found.active}
           onMouseDown={(event) => {
             event.preventDefault()
             choose(hit)

@@ -191,8 +191,8 @@ function useRowKeys(view: View, { answer }: Asked<Page>, close: () => void): voi
       const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
       if (by === undefined || isTyping(event)) return
       const ids = (answer?.rows ?? []).map(({ id }) => String(id))
-      const place = ids.indexOf(view.row)
-      const next = place < 0 ? undefined : ids[place + by]
+      const index = ids.indexOf(view.row)
+      const next = index < 0 ? undefined : ids[index + by]
       event.preventDefault()
       if (next !== undefined) go(changed(view, { row: next }), false)
     }

@@ -93,7 +93,7 @@ const partKey = ({ resource, words }: Part) => `${resource.plural} ${words}`
 
 /** Leaves out parts that have the same words as an earlier part: a view and its entity can both show the person's row. */
 function distinct(parts: readonly Part[]): readonly Part[] {
-  return parts.filter(({ words }, place) => parts.findIndex((other) => other.words === words) === place)
+  return parts.filter(({ words }, index) => parts.findIndex((other) => other.words === words) === index)
 }
 
 /**

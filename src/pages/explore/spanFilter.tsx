@@ -65,25 +65,25 @@ function today({ start }: Span): string {
 type GapsProps = Shown & { readonly span: Span; readonly found: FoundSpan }
 
 /** Links to rows that the filter cannot find: nobody knows whether rows without a start or an end overlap the days. */
-export function SpanGaps({ span, found: { places }, ...shown }: GapsProps) {
-  const [start, end] = places
+export function SpanGaps({ span, found: { filterIndexes }, ...shown }: GapsProps) {
+  const [start, end] = filterIndexes
   return (
     <>
-      <Gap {...shown} property={span.end} place={end} title="They begin by then, and have no end." />
-      <Gap {...shown} property={span.start} place={start} title="They end then or later, and have no start." />
+      <Gap {...shown} property={span.end} filterIndex={end} title="They begin by then, and have no end." />
+      <Gap {...shown} property={span.start} filterIndex={start} title="They end then or later, and have no start." />
     </>
   )
 }
 
-type GapProps = Shown & { readonly property: Property; readonly place: number; readonly title: string }
+type GapProps = Shown & { readonly property: Property; readonly filterIndex: number; readonly title: string }
 
 /**
  * A link to the rows that have no value of the property, and match the other filters. Shows nothing if there is no such row.
- * `place`: index of the filter to replace.
+ * `filterIndex`: index of the filter to replace.
  */
-function Gap({ resource, view, property, place, title }: GapProps) {
+function Gap({ resource, view, property, filterIndex, title }: GapProps) {
   const none: Filter = { name: property.name, sign: '=', values: [''] }
-  const filters = view.filters.with(place, none)
+  const filters = view.filters.with(filterIndex, none)
   const { answer } = useAnswer(property.isNullable ? printPath(resource.plural, filters) : null, readTotal, '', 'HEAD')
   if (!answer) return null
   return (

@@ -11,7 +11,7 @@ export interface Days {
 /** Two filters of a view that together ask for rows by their span. */
 export interface FoundSpan {
   /** Indexes of the two filters in the view: of the filter on the start, and of the filter on the end. */
-  readonly places: readonly [start: number, end: number]
+  readonly filterIndexes: readonly [start: number, end: number]
   /** Days for the form. If the conditions name hours, these are the days that contain the hours. */
   readonly days: Days
   /** Values of the conditions if they name hours; null if they name whole days. */
@@ -48,13 +48,13 @@ export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: st
 /** Finds the two conditions of a span among filters, also if a person has typed them into the address. Null: there are none. */
 export function spanIn(span: Span | null, filters: readonly Condition[], zone: string): FoundSpan | null {
   if (span === null) return null
-  const placeOf = (name: string, signs: readonly string[]) =>
+  const indexOf = (name: string, signs: readonly string[]) =>
     filters.findIndex((filter) => filter.name.toLowerCase() === name.toLowerCase() && signs.includes(filter.sign))
-  const places = [placeOf(span.start.name, ['<', '<=']), placeOf(span.end.name, ['>', '>='])] as const
-  const [to, from] = places.map((place) => limitOf(span, filters[place], zone))
+  const filterIndexes = [indexOf(span.start.name, ['<', '<=']), indexOf(span.end.name, ['>', '>='])] as const
+  const [to, from] = filterIndexes.map((index) => limitOf(span, filters[index], zone))
   if (!to || !from || from.day > to.day) return null
   const isWhole = to.isWhole && from.isWhole
-  return { places, days: { from: from.day, to: to.day }, hours: isWhole ? null : { from: from.value, to: to.value } }
+  return { filterIndexes, days: { from: from.day, to: to.day }, hours: isWhole ? null : { from: from.value, to: to.value } }
 }
 
 /** The first or the last day of a range, as a condition names it. */

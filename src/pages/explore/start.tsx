@@ -7,7 +7,7 @@ import { Decisions } from './decisions.tsx'
 import { useEditing } from './editing.ts'
 import { newWords } from './form.tsx'
 import { formatCount } from './format.ts'
-import { factsOf, Items, sortOf } from './items.tsx'
+import { Items, itemProperties, sortOf } from './items.tsx'
 import { nameIn } from './names.ts'
 import { Pill } from './pills.tsx'
 import { renewRights } from './renewRights.ts'
@@ -169,11 +169,11 @@ function Section({ title, asked, all, empty, actions, children }: SectionProps) 
 function ToDecide({ part, isOfTeam }: { readonly part: Part; readonly isOfTeam: boolean }) {
   const { resource, filters } = part
   const { rights } = knownStore.value
-  const facts = factsOf(resource, stateOf(resource, rights))
-  const view = { sort: [sortOf(facts, false) ?? 'Id'] }
+  const properties = itemProperties(resource, stateOf(resource, rights))
+  const view = { sort: [sortOf(properties, false) ?? 'Id'] }
   const asked = useList(part, view, ROWS_MAX)
   const all = { href: hrefOf(part, view), words: `All ${lowerFirst(wordsOf(resource.plural))} to decide` }
-  const isOneState = filters.some(({ name, values }) => name === facts.state?.name && values.length === 1)
+  const isOneState = filters.some(({ name, values }) => name === properties.state?.name && values.length === 1)
   return (
     <Section
       title={`${wordsOf(resource.plural)} to decide`}
@@ -184,7 +184,7 @@ function ToDecide({ part, isOfTeam }: { readonly part: Part; readonly isOfTeam: 
       {asked.answer && (
         <Items
           part={part}
-          facts={isOneState ? { ...facts, state: null } : facts}
+          properties={isOneState ? { ...properties, state: null } : properties}
           rows={asked.answer.rows}
           view={view}
           actions={(row) => <Decisions resource={resource} row={row} isAdmitted isInList />}
@@ -238,8 +238,8 @@ function Mine({ part, creations }: { readonly part: Part; readonly creations: re
   const { resource, words, filters } = part
   const state = stateOf(resource, knownStore.value.rights)
   const own = filters.map(({ name }) => name)
-  const facts = factsOf(resource, state, own)
-  const sort = sortOf(facts, true)
+  const properties = itemProperties(resource, state, own)
+  const sort = sortOf(properties, true)
   const view = { sort: sort ? [sort] : [] }
   const asked = useList(part, view, ROWS_MAX)
   const isCreatable = has(creations, resource.plural)
@@ -255,7 +255,7 @@ function Mine({ part, creations }: { readonly part: Part; readonly creations: re
       {asked.answer && (
         <Items
           part={part}
-          facts={facts}
+          properties={properties}
           rows={asked.answer.rows}
           view={view}
           actions={(row) => <Decisions resource={resource} row={row} isInList />}
@@ -306,8 +306,8 @@ function States({ part: { resource, filters }, state, page }: StatesProps) {
 /** Rows of the person's team, department or company. */
 function Team({ part, isCreatable }: { readonly part: Part; readonly isCreatable: boolean }) {
   const { resource, words } = part
-  const facts = factsOf(resource, stateOf(resource, knownStore.value.rights))
-  const sort = sortOf(facts, true)
+  const properties = itemProperties(resource, stateOf(resource, knownStore.value.rights))
+  const sort = sortOf(properties, true)
   const view = { sort: sort ? [sort] : [] }
   const asked = useList(part, view, TEAM_ROWS_MAX)
   return (
@@ -318,7 +318,7 @@ function Team({ part, isCreatable }: { readonly part: Part; readonly isCreatable
       empty="Nobody and nothing here yet."
       actions={isCreatable && <NewLink {...resource} />}
     >
-      {asked.answer && <Items part={part} facts={facts} rows={asked.answer.rows} view={view} />}
+      {asked.answer && <Items part={part} properties={properties} rows={asked.answer.rows} view={view} />}
     </Section>
   )
 }
@@ -344,10 +344,10 @@ function Others({ meaning: { collections, views, creations, mine, toDecide, team
             <a href={hrefOf(part, {})}>{part.words}</a>
           </li>
         ))}
-        {shown.map((resource, place) => (
+        {shown.map((resource, index) => (
           <li key={resource.plural}>
             <a href={printView(emptyView(resource.plural))}>{wordsOf(resource.plural)}</a>{' '}
-            <Total resource={resource} isAsked={place < totals} />
+            <Total resource={resource} isAsked={index < totals} />
             {has(creations, resource.plural) && <NewLink {...resource} />}
           </li>
         ))}

@@ -9,6 +9,7 @@ import {
   dimensionsOf,
   findDimension,
   formatMeasured,
+  groupLabel,
   isAdditive,
   isOfOneProperty,
   linkedFilters,
@@ -16,7 +17,6 @@ import {
   measuresOf,
   PARTS,
   type Part,
-  placeOf,
   type Question,
   questionOf,
   referenceOf,
@@ -127,13 +127,13 @@ function Choices({ resource, view, question, style }: ChoicesProps) {
 /** Returns whether the groups have a namesake of this group: a group with the same name for a different row. */
 function isNamesake(group: Row, groups: readonly Row[], one: Dimension): boolean {
   const id = referenceOf(group, one.property)?.id
-  const name = placeOf(group, one)
-  return groups.some((other) => placeOf(other, one) === name && referenceOf(other, one.property)?.id !== id)
+  const name = groupLabel(group, one)
+  return groups.some((other) => groupLabel(other, one) === name && referenceOf(other, one.property)?.id !== id)
 }
 
 /** The value of a group in one dimension, with the same look as in the table of rows. */
 function Place({ group, dimension }: { readonly group: Row; readonly dimension: Dimension }) {
-  const text = placeOf(group, dimension)
+  const text = groupLabel(group, dimension)
   const isPill = hasPills(dimension.property) && Boolean(valueIn(group, dimension.property))
   return isPill ? <Pill property={dimension.property} value={text} /> : <bdi>{text}</bdi>
 }
@@ -168,12 +168,12 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
           </tr>
         </thead>
         <tbody>
-          {page.rows.map((group, place) => {
+          {page.rows.map((group, index) => {
             const value = measured(group, measure)
             const filters = linkedFilters(group, dimensions, hasEmptyText)
             const href = filters && printView({ ...emptyView(resource.plural), filters: addFilters(page.view.filters, filters) })
             return (
-              <tr key={place}>
+              <tr key={index}>
                 {dimensions.map((one, column) => {
                   const words = (
                     <>

@@ -22,8 +22,8 @@ interface HeaderProps {
 
 /** Header of a column; a click sorts. */
 export function Header({ name, label, isNumber = false, unsortable = '', note = '', sort, setSort }: HeaderProps) {
-  const place = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
-  const isDescending = sort[place]?.startsWith('-')
+  const index = sort.findIndex((part) => part.replace('-', '').toLowerCase() === name.toLowerCase())
+  const isDescending = sort[index]?.startsWith('-')
   const look = isNumber ? 'n' : ''
   if (unsortable !== '')
     return (
@@ -34,16 +34,16 @@ export function Header({ name, label, isNumber = false, unsortable = '', note = 
     )
   /** Cycles through ascending, descending, and not sorted. With Shift, columns that are sorted already stay sorted. */
   const sortNext = ({ shiftKey }: MouseEvent) => {
-    const next = place < 0 ? [name] : isDescending ? [] : [`-${name}`]
-    setSort(shiftKey ? sort.toSpliced(place < 0 ? sort.length : place, 1, ...next) : next)
+    const next = index < 0 ? [name] : isDescending ? [] : [`-${name}`]
+    setSort(shiftKey ? sort.toSpliced(index < 0 ? sort.length : index, 1, ...next) : next)
   }
   return (
-    <th class={look} aria-sort={place < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
+    <th class={look} aria-sort={index < 0 ? 'none' : isDescending ? 'descending' : 'ascending'}>
       <button type="button" title="Sort; with Shift, also by other columns." onClick={sortNext}>
         {label}
         {note && <small> {note}</small>}
-        {place >= 0 && (isDescending ? ' ↓' : ' ↑')}
-        {sort.length > 1 && place >= 0 && <small> {place + 1}</small>}
+        {index >= 0 && (isDescending ? ' ↓' : ' ↑')}
+        {sort.length > 1 && index >= 0 && <small> {index + 1}</small>}
       </button>
     </th>
   )
@@ -87,12 +87,12 @@ export function Table({ resource, columns, rows, view }: TableProps) {
         </tr>
       </thead>
       <tbody>
-        {rows.map((row, place) => (
+        {rows.map((row, index) => (
           <tr
             key={row.id}
-            tabIndex={place === Math.min(focused, rows.length - 1) ? 0 : -1}
+            tabIndex={index === Math.min(focused, rows.length - 1) ? 0 : -1}
             aria-current={String(row.id) === view.row}
-            onFocus={() => focus(place)}
+            onFocus={() => focus(index)}
             onKeyDown={(event) => onKey(event, row)}
             onClick={({ target }) => {
               if (!(target as Element).closest('a') && getSelection()?.isCollapsed !== false) open(row)

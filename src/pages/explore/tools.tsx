@@ -173,20 +173,20 @@ export function Columns({ resource, columns, setColumns }: ColumnsProps) {
   }
   return (
     <Menu label="Columns">
-      {[...columns, ...rest].map((property, place) => (
+      {[...columns, ...rest].map((property, index) => (
         <li key={property.name}>
           <label>
             <input
               type="checkbox"
-              checked={place < columns.length}
-              onChange={() => keep(place < columns.length ? columns.toSpliced(place, 1) : [...columns, property])}
+              checked={index < columns.length}
+              onChange={() => keep(index < columns.length ? columns.toSpliced(index, 1) : [...columns, property])}
             />{' '}
             {property.label}
           </label>
-          {place < columns.length && (
+          {index < columns.length && (
             <span>
-              {mover('↑', `Move ${property.label} forward`, place, place - 1)}
-              {mover('↓', `Move ${property.label} back`, place, place + 1)}
+              {mover('↑', `Move ${property.label} forward`, index, index - 1)}
+              {mover('↓', `Move ${property.label} back`, index, index + 1)}
             </span>
           )}
         </li>

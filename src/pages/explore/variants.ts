@@ -61,9 +61,9 @@ export function withoutContained(variants: readonly Variant[]): readonly Variant
   const isWithin = (one: Variant, other: Variant) =>
     one.fields.every(({ name }) => other.fields.some((field) => field.name === name))
   return variants.filter(
-    (one, place) =>
+    (one, index) =>
       !variants.some(
-        (other, at) => at !== place && isWithin(one, other) && (one.fields.length < other.fields.length || at < place),
+        (other, at) => at !== index && isWithin(one, other) && (one.fields.length < other.fields.length || at < index),
       ),
   )
 }

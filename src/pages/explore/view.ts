@@ -113,8 +113,8 @@ export function printPath(path: string, filters: readonly Filter[], parameters: 
  * Returns the path of the list page that a view shows. `fields`: properties to read; undefined: the properties of the row itself.
  */
 export function pagePath(plural: string, { filters, sort, size, page, cursor }: View, fields?: string): string {
-  const place = { PageSize: size, page, cursor: cursor || undefined }
-  return printPath(plural, filters, { sort: sort.join(',') || undefined, fields, ...place })
+  const paging = { PageSize: size, page, cursor: cursor || undefined }
+  return printPath(plural, filters, { sort: sort.join(',') || undefined, fields, ...paging })
 }
 
 /** Writes the hash from which `readView` reads this view. */
