@@ -74,7 +74,7 @@ export async function sendAll(
   }
   const extent = target.isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)
   const mayBeMore = outcome.faults.length >= FAULTS_SHOWN ? [MORE_FAULTS] : []
-  const faults = [...found, ...outcome.faults].sort((one, other) => placeOf(one) - placeOf(other))
+  const faults = [...found, ...outcome.faults].sort((one, other) => lineOf(one) - lineOf(other))
   if (faults.length > 0) throw new CommandError(faultsText(target.name, faults, [...mayBeMore, extent].join('\n')))
   return outcome
 }
@@ -82,7 +82,7 @@ export async function sendAll(
 const MORE_FAULTS = 'There may be more faults; these are the first.'
 
 /** Returns the number of the line or row that has a fault. */
-function placeOf({ at }: RowFault): number {
+function lineOf({ at }: RowFault): number {
   return Number(/\d+/.exec(at)?.[0])
 }
 
@@ -129,7 +129,7 @@ async function sendPiece(target: Target, piece: readonly FileRow[], index: numbe
   const request = requestOf(target, piece, index)
   const { body, headers: sent } = request
   const pending = sent['Idempotency-Key']
-  if (pending !== undefined) target.journal?.addPending(pending, placesOf(piece), body as string)
+  if (pending !== undefined) target.journal?.addPending(pending, firstAndLast(piece), body as string)
   const answer = await askUntilAnswered(request, index === 0)
   const { status, text, headers, mayBeDone } = answer
   if (status !== 200 && status !== 201) {
@@ -144,7 +144,7 @@ async function sendPiece(target: Target, piece: readonly FileRow[], index: numbe
 }
 
 /** Returns the first and the last row of a piece, for messages. */
-function placesOf(piece: readonly FileRow[]): string {
+function firstAndLast(piece: readonly FileRow[]): string {
   return `${piece[0]?.at} to ${piece.at(-1)?.at}`
 }
 

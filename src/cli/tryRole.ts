@@ -95,8 +95,8 @@ function parseClaim(text: string): [name: string, value: unknown] {
 /** Returns the members that `--json` prints before the members of the answer. */
 function factsOf({ own, reason, roles, rights }: Explanation, { ownClaims }: Outline) {
   const told = roles.map(({ name, reason, rights: outcomes }) => {
-    const missing = outcomes.flatMap(({ placed, result }) =>
-      result instanceof Missing ? [{ right: placed.right.text, reason: result.reason }] : [],
+    const missing = outcomes.flatMap(({ source, result }) =>
+      result instanceof Missing ? [{ right: source.right.text, reason: result.reason }] : [],
     )
     return { name, applies: reason === null, reason, missing }
   })

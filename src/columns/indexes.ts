@@ -128,9 +128,9 @@ export class Indexes {
    */
   move(slot: number, column: number, setCode: () => void): void {
     const entries = this.entriesOf(column)
-    const places = entries.map((entry) => detachFrom(entry, slot))
+    const positions = entries.map((entry) => detachFrom(entry, slot))
     setCode()
-    for (const [at, entry] of entries.entries()) this.enterOne(entry, slot, places[at])
+    for (const [at, entry] of entries.entries()) this.enterOne(entry, slot, positions[at])
   }
 
   private enterOne(entry: Entry, slot: number, from: Target | null) {

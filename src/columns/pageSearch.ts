@@ -95,12 +95,12 @@ class Matches {
 export class PageSearch {
   way: Way = 'gathered'
 
-  /** `gathered`: address of a buffer of `GATHERED_BYTES` for slots. */
+  /** `matchesBuffer`: address of a buffer of `GATHERED_BYTES` for slots. */
   constructor(
     private readonly store: ColumnStore,
     private readonly indexes: Indexes,
     private readonly keys: readonly PageKey[],
-    private readonly gathered: number,
+    private readonly matchesBuffer: number,
   ) {}
 
   /**
@@ -319,8 +319,8 @@ export class PageSearch {
   /** Returns the slots of at most `GATHERED_MAX` matches. They are valid until the next call. */
   private gather({ bits }: Rows): Int32Array {
     const { kernel, bitmapBytes } = this.store
-    const end = kernel.wasm.gather(bits, bitmapBytes, 0, this.gathered, GATHERED_MAX) >>> 0
-    return kernel.words.subarray(this.gathered >>> 2, end >>> 2)
+    const end = kernel.wasm.gather(bits, bitmapBytes, 0, this.matchesBuffer, GATHERED_MAX) >>> 0
+    return kernel.words.subarray(this.matchesBuffer >>> 2, end >>> 2)
   }
 }
 

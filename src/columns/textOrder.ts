@@ -105,7 +105,7 @@ export class TextOrder {
    * Finds the places, for `insert`, of the texts in `sorted` that have no rank here. Yields from time to time. Leaves out a text
    * if its gap here has texts that `sorted` lacks, because the text was not compared with these.
    */
-  *findPlaces(sorted: Int32Array): Generator<void, Insertion> {
+  *findPositions(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)
     const positions = new Int32Array(sorted.length)
     let length = 0

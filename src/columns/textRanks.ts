@@ -235,7 +235,7 @@ export class TextRanks {
         if (code !== null && code !== EMPTY_TEXT && code < size) sorted[length++] = code
       })
       order.cover(size)
-      const steps = order.findPlaces(sorted.subarray(0, length))
+      const steps = order.findPositions(sorted.subarray(0, length))
       let step = steps.next()
       for (; !step.done; step = steps.next()) await setImmediate()
       this.sizeAtReading = size

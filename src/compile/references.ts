@@ -61,7 +61,7 @@ export function copiedValue({ table, id, copied }: ReferencedRow): Sql {
   return sql`(select ${copied} from ${table} where id = ${id} for key share)`
 }
 
-/** Condition that the referenced rows exist. The row `b` has the results of `lookUp` under their aliases. */
+/** Condition that the referenced rows exist. The row `b` has the results of `copiedValue` under their aliases. */
 export function allFound(rows: readonly ReferencedRow[]): Sql {
   const isFound = ({ id, alias }: ReferencedRow) => sql`(${id}::bigint is null or b.${alias} is not null)`
   return join(rows.map(isFound), sql` and `)

@@ -35,7 +35,7 @@ const NEWLINE = 10
  * Reads all rows of a table, piece by piece, until a piece is empty. While the rows of a piece are processed, PostgreSQL prepares
  * the next piece.
  */
-export async function readPieces(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, processLine: ProcessLine) {
+export async function readByCopy(transaction: postgres.TransactionSql, compileNext: CompileNextPiece, processLine: ProcessLine) {
   const readNext = (last: string | null): Promise<Uint8Array[]> => {
     const reading = readPiece(transaction, compileNext(last))
     // The error is thrown later, where the piece is awaited. Until then, this handler marks the rejection as handled.

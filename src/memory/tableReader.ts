@@ -7,7 +7,7 @@ import { LIST_LOCK_MS_MAX } from '../execute/limits.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
-import { type ProcessLine, readPieces } from './copyPieces.ts'
+import { type ProcessLine, readByCopy } from './copyPieces.ts'
 import { BEGIN_RUN, compileLoadedState, compileRowCount, compileRowsAfter, compileTextOrder, Snapshot } from './statements.ts'
 
 /** The snapshot in which a table was read, and the state of the table in it. */
@@ -103,6 +103,6 @@ async function readWithin(
   if (Number(keptFrom) > snapshot.oldest) throw new Error('a transaction that was prepared before a crash is open')
   const [rows] = await ask(compileRowCount(entity, rowsMax))
   const processLine = begin(Number(rows))
-  await readPieces(transaction, (last) => compileRowsAfter(entity, last, PIECE_ROWS), processLine)
+  await readByCopy(transaction, (last) => compileRowsAfter(entity, last, PIECE_ROWS), processLine)
   return { snapshot, relation, state, definition }
 }

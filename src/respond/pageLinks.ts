@@ -12,13 +12,13 @@ export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, row
   // If this page is past the end, the previous page is the last one.
   const previous = page > 1 ? Math.min(page - 1, last) : null
   if (seek === null) return { previous, next: page < last ? page + 1 : null, isFirst: page === 1, isLast: page === last, last }
-  const isAfter = seek.side === 'after'
+  const isForward = seek.side === 'after'
   // No row is left in the direction of `seek`: this page is after the last page, or before the first.
-  if (rows === 0) return { previous: isAfter ? last : null, next: isAfter ? null : 1, isFirst: false, isLast: false, last }
+  if (rows === 0) return { previous: isForward ? last : null, next: isForward ? null : 1, isFirst: false, isLast: false, last }
   // In the direction of `seek`, the found rows decide whether another page follows. The page's number cannot decide that: added
   // or deleted rows may have moved the pages, and a client that follows links to the end must see every row. In the opposite
   // direction, there is always the page from which the client came.
-  const [hasBefore, hasAfter] = isAfter ? [true, hasMore] : [hasMore, true]
+  const [hasBefore, hasAfter] = isForward ? [true, hasMore] : [hasMore, true]
   const within = (number: number) => Math.min(Math.max(number, 1), last)
   const number = within(page)
   return {

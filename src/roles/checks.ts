@@ -5,7 +5,7 @@ import { hasSameFields } from '../rights/accesses.ts'
 import { checkRight, checkSingle } from '../rights/checks.ts'
 import { isOpen, type OpenFilter } from '../rights/openFilter.ts'
 import type { FaultList } from './faults.ts'
-import type { KeyBlock, PlacedRight, Role, RolesFile } from './file.ts'
+import type { KeyBlock, RightInFile, Role, RolesFile } from './file.ts'
 
 /**
  * Checks a file. Some checks of a right depend on further rights. If any line has a fault, these checks are left out, because the
@@ -25,9 +25,9 @@ export function checkFile({ roles, keys }: RolesFile, entities: readonly Entity[
  * Checks that all rights of roles to read one collection have the same `fields`. Otherwise rows would differ in their properties,
  * and the results of a filter could reveal hidden values.
  */
-function checkFields(placed: readonly PlacedRight[], faults: FaultList) {
-  const firsts = new Map<string, PlacedRight>()
-  for (const one of placed) {
+function checkFields(rights: readonly RightInFile[], faults: FaultList) {
+  const firsts = new Map<string, RightInFile>()
+  for (const one of rights) {
     const { right, line } = one
     if (right.verb !== 'read') continue
     const { plural } = right.collection
@@ -80,9 +80,9 @@ function isBoundWith({ variable, property, operator }: OpenFilter, other: OpenFi
   return variable.name === other.variable.name && operator === other.operator && takesSame
 }
 
-function checkKey({ rights: placed }: KeyBlock, isWhole: boolean, entities: readonly Entity[], faults: FaultList) {
-  const rights = placed.map(({ right }) => right)
-  for (const { right, line } of placed)
+function checkKey({ rights: inFile }: KeyBlock, isWhole: boolean, entities: readonly Entity[], faults: FaultList) {
+  const rights = inFile.map(({ right }) => right)
+  for (const { right, line } of inFile)
     faults.try(line, () => {
       checkSingle(right, rights)
       if (isWhole) checkRight(right, { possible: rights, certain: rights }, entities)

@@ -179,9 +179,9 @@ export class Engine {
    */
   private originsOf(outcomes: readonly Outcome[]): Map<Right, Origin & { readonly line: number }> {
     const origins = new Map<Right, Origin & { readonly line: number }>()
-    for (const { role, placed, result } of outcomes) {
+    for (const { role, source, result } of outcomes) {
       if (result instanceof Missing) continue
-      const { right, line } = placed
+      const { right, line } = source
       origins.getOrInsert(this.share(result), { role, template: right.text, line })
     }
     return origins
@@ -208,8 +208,8 @@ function keyOf(right: Right): string {
  * Returns the entities that a person cannot read, not even in a view, but could read if the variables of her rights had values.
  */
 function unreadOf(outcomes: readonly Outcome[]): Entity[] {
-  const reads = outcomes.filter(({ placed }) => placed.right.verb === 'read')
-  const entityOf = ({ placed }: Outcome) => baseOf(placed.right.collection)
+  const reads = outcomes.filter(({ source }) => source.right.verb === 'read')
+  const entityOf = ({ source }: Outcome) => baseOf(source.right.collection)
   const read = new Set(reads.filter(({ result }) => !(result instanceof Missing)).map(entityOf))
   return [...new Set(reads.map(entityOf))].filter((entity) => !read.has(entity))
 }

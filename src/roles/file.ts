@@ -26,7 +26,7 @@ export interface Role {
   readonly line: number
   /** Condition that a person must meet to have the role; null if everybody has it. */
   readonly when: Condition | null
-  readonly rights: readonly PlacedRight[]
+  readonly rights: readonly RightInFile[]
 }
 
 export type Condition = HasCondition | ListCondition
@@ -52,11 +52,11 @@ export function printCondition(when: Condition): string {
 export interface KeyBlock {
   readonly name: string
   readonly line: number
-  readonly rights: readonly PlacedRight[]
+  readonly rights: readonly RightInFile[]
 }
 
 /** A right with its line. Its filters can be open, which means that their operand is a variable. */
-export interface PlacedRight {
+export interface RightInFile {
   readonly right: Right
   readonly line: number
 }

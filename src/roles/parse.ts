@@ -12,7 +12,7 @@ import { isOpen } from '../rights/openFilter.ts'
 import { printAddress } from '../rights/print.ts'
 import { checkFile } from './checks.ts'
 import { FaultList, FollowsFromFault } from './faults.ts'
-import type { Condition, KeyBlock, PlacedRight, Role, RolesFile, RowList } from './file.ts'
+import type { Condition, KeyBlock, RightInFile, Role, RolesFile, RowList } from './file.ts'
 import { type Block, type Line, readStatements, type Statements } from './statements.ts'
 import { filterReader, readVariable, type Scope } from './variables.ts'
 
@@ -113,7 +113,7 @@ class Parser {
     return { name: block.name, line: block.number, rights: this.readRights(block, scope) }
   }
 
-  private readRights({ rights }: Block, scope: Scope): PlacedRight[] {
+  private readRights({ rights }: Block, scope: Scope): RightInFile[] {
     return rights.flatMap((line) => {
       const read = () => {
         const read = parseRight(line.text, this.knownFor(line.text), filterReader(scope))

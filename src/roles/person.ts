@@ -7,7 +7,7 @@ import type { Claims } from '../model/token.ts'
 import { isOpen, type Variable } from '../rights/openFilter.ts'
 import { type Bindings, bindFilters, hasValue, Missing } from './binding.ts'
 import { bindRight } from './bindRight.ts'
-import type { ListCondition, PlacedRight, Role, RolesFile, RowList } from './file.ts'
+import type { ListCondition, RightInFile, Role, RolesFile, RowList } from './file.ts'
 import type { PersonRights } from './personRights.ts'
 import type { RequestTime } from './requestTime.ts'
 
@@ -66,7 +66,7 @@ export interface ListQuestion {
 export interface Outcome {
   /** Name of the role. */
   readonly role: string
-  readonly placed: PlacedRight
+  readonly source: RightInFile
   readonly result: Right | Missing
 }
 
@@ -109,6 +109,6 @@ export class Person implements Bindings {
   }
 
   outcomes({ name, rights }: Role): Outcome[] {
-    return rights.map((placed) => ({ role: name, placed, result: bindRight(placed.right, this) }))
+    return rights.map((source) => ({ role: name, source, result: bindRight(source.right, this) }))
   }
 }

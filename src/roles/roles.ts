@@ -7,7 +7,7 @@ import type { RowQuestions } from '../model/rowQuestions.ts'
 import type { Claims } from '../model/token.ts'
 import { isOpen, type Variable } from '../rights/openFilter.ts'
 import { Engine, type Explanation } from './engine.ts'
-import { type PlacedRight, printCondition, type RolesFile } from './file.ts'
+import { printCondition, type RightInFile, type RolesFile } from './file.ts'
 import { KeyRights } from './keyRights.ts'
 import { parseFile } from './parse.ts'
 import { variablesOf } from './person.ts'
@@ -77,7 +77,7 @@ function sourcesOf({ me, roles }: RolesFile): Entity[] {
 function outlineOf(file: RolesFile): Outline {
   const { me, views, roles, keys } = file
   const own = (me?.filters ?? []).filter(isOpen).map(({ variable }) => variable)
-  const textsOf = (rights: readonly PlacedRight[]) => rights.map(({ right }) => right.text)
+  const textsOf = (rights: readonly RightInFile[]) => rights.map(({ right }) => right.text)
   return {
     me: me?.text ?? null,
     ownClaims: claimsAmong(own),

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
-import { readPieces } from '../../src/memory/copyPieces.ts'
+import { readByCopy } from '../../src/memory/copyPieces.ts'
 import { QuestionQueue } from '../../src/memory/questionQueue.ts'
 import { CopyLost, type TableCopy } from '../../src/memory/tableCopy.ts'
 import { readTexts } from '../../src/memory/tableReader.ts'
@@ -243,7 +243,7 @@ test.each([
   const following = () => ({ text: `copy (${query}) to stdout`, values: [] })
   let fault: unknown
   const load = async (transaction: postgres.TransactionSql) => {
-    fault = await readPieces(transaction, following, () => undefined).catch((error) => error)
+    fault = await readByCopy(transaction, following, () => undefined).catch((error) => error)
     await sql.end({ timeout: 0 })
   }
   await sql.begin(load).catch(() => undefined)

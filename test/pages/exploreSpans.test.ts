@@ -78,7 +78,11 @@ test.each<[string, Span, string[], Days | null]>([
 test('Conditions with hours are read as a span with these hours, and as the days that contain them', () => {
   const conditions = ['Start <= 2026-12-31T12:00:00Z', 'End > 2026-12-01T08:00:00Z'].map(conditionOf)
   const hours = { from: '2026-12-01T08:00:00Z', to: '2026-12-31T12:00:00Z' }
-  expect(spanIn(ofInstants, conditions, 'UTC')).toEqual({ filterIndexes: [0, 1], days: { from: '2026-12-01', to: '2026-12-31' }, hours })
+  expect(spanIn(ofInstants, conditions, 'UTC')).toEqual({
+    filterIndexes: [0, 1],
+    days: { from: '2026-12-01', to: '2026-12-31' },
+    hours,
+  })
 })
 
 test('The presets of a span are today, this week, this month and the next month, for weeks that begin on Monday or Sunday', () => {

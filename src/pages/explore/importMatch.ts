@@ -90,9 +90,9 @@ export function repeatedValues(rows: readonly ImportRow[], properties: readonly 
     const byText = Map.groupBy(named, ({ text }) => text)
     const [first, ...others] = [...byText].filter(([, same]) => same.length > 1)
     if (first === undefined || others.length > byText.size * REPEATED_SHARE) return []
-    const places = rowsInWords(first[1].map(({ at }) => at))
+    const lines = rowsInWords(first[1].map(({ at }) => at))
     const more = others.length === 0 ? '' : ', and others are in several, too'
-    return `${places} have the same ${property.label}, “${first[0]}”${more}. Rows that are there already cannot be found by it: correct the file first.`
+    return `${lines} have the same ${property.label}, “${first[0]}”${more}. Rows that are there already cannot be found by it: correct the file first.`
   })
 }
 
@@ -138,7 +138,7 @@ export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | 
   if (matched === null) return { created: rows, changed: [], equal: 0, near: [], faults: [] }
   const byText = Map.groupBy(stored, ({ values }) => comparable(matched.kind.name, values.get(matched.name)) ?? '')
   const byKey = new Map(stored.map((row) => [keyOf(matched, row.values.get(matched.name)) ?? '', row]))
-  const places = new Map<string, string>()
+  const lineByText = new Map<string, string>()
   const result = {
     created: [] as ImportRow[],
     changed: [] as ChangedRow[],
@@ -150,7 +150,7 @@ export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | 
     const { at } = row
     const text = textOf(row, matched)
     const fault = (message: string) => void result.faults.push({ at, name: matched.name, message })
-    const before = places.get(text ?? '')
+    const before = lineByText.get(text ?? '')
     const [known, other] = text === null ? [] : (byText.get(text) ?? [])
     if (text === null && matched.name === 'Id') result.created.push(row)
     else if (text === null) fault(`${matched.label} is empty, so that the row cannot be found.`)
@@ -163,7 +163,7 @@ export function matchRows(rows: readonly ImportRow[], matched: ImportProperty | 
       if (near) result.near.push({ at, value: text, id: near.id, stored: String(near.values.get(matched.name)) })
       result.created.push(row)
     }
-    if (text !== null) places.set(text, at)
+    if (text !== null) lineByText.set(text, at)
   }
   return result
 }

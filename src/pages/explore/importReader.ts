@@ -38,8 +38,8 @@ export function wordsOfFaults(faults: readonly ImportFault[], columns: ReadonlyM
 function wordsOfGroup({ message, rows, values }: FaultGroup, column: string | undefined): string {
   const own = [...values].filter((value) => value !== '' && !message.includes(value))
   const listed = own.length === 0 ? '' : ` ${own.length === 1 ? 'It is' : 'They are'} ${faultValues(own)}.`
-  const places = rowsInWords(rows).replace(/^[a-z]/, (letter) => letter.toUpperCase())
-  return `${places}${column === undefined ? '' : `, ${column}`}: ${message}${listed}`
+  const lines = rowsInWords(rows).replace(/^[a-z]/, (letter) => letter.toUpperCase())
+  return `${lines}${column === undefined ? '' : `, ${column}`}: ${message}${listed}`
 }
 
 const lineOf = ({ at }: ImportFault) => Number(/\d+/.exec(at)?.[0])

@@ -132,7 +132,7 @@ function isNamesake(group: Row, groups: readonly Row[], one: Dimension): boolean
 }
 
 /** The value of a group in one dimension, with the same look as in the table of rows. */
-function Place({ group, dimension }: { readonly group: Row; readonly dimension: Dimension }) {
+function GroupLabel({ group, dimension }: { readonly group: Row; readonly dimension: Dimension }) {
   const text = groupLabel(group, dimension)
   const isPill = hasPills(dimension.property) && Boolean(valueIn(group, dimension.property))
   return isPill ? <Pill property={dimension.property} value={text} /> : <bdi>{text}</bdi>
@@ -177,7 +177,7 @@ function GroupsTable({ resource, view, page }: Shown & { readonly page: ViewPage
                 {dimensions.map((one, column) => {
                   const words = (
                     <>
-                      <Place group={group} dimension={one} />
+                      <GroupLabel group={group} dimension={one} />
                       {isNamesake(group, page.rows, one) && <small> {referenceOf(group, one.property)?.id}</small>}
                     </>
                   )
