@@ -77,7 +77,7 @@ describe('D97: a long request whose token', () => {
   test('ends meanwhile gets 401, and the message says when the token ended', async () => {
     const issuer = startPlainIssuer()
     const keys = keyChecks(workerOf(issuer).admission)
-    const request = requestWith(issuer.token({ exp: nowS() - 59 }))
+    const request = requestWith(issuer.token({ exp: nowS() - 57 }))
     await keys.rightsOf(request)
     const refused = async () =>
       keys.rightsOf(request).then(

@@ -145,8 +145,8 @@ describe('D97: a token', () => {
   test('that was verified is known without another verification until it ends', async () => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
-    // It has ended, and the tolerance ends in about a second.
-    const token = issuer.token({ exp: nowS() - 59 })
+    // It has ended, and the tolerance ends in two or three seconds. A machine that is busy may need one for the first verification.
+    const token = issuer.token({ exp: nowS() - 57 })
     const verified = await verifier.verify(token)
     expect(outcomeOf(verified)).toBe('ann')
     expect(verifier.known(token)).toBe(verified as never)
