@@ -82,12 +82,12 @@ function statusText(status: number): string {
 }
 
 /**
- * Errors for paths of this length or longer are answered with JSON. If a target cannot be read, its path is cut at this length,
- * and the relative links of a page would be wrong.
+ * Errors for paths of this length or longer are answered with JSON. The path of a target that cannot be read is cut to this
+ * length. On a page, links relative to a cut path would be wrong.
  */
 const PATH_LENGTH_MAX = 200
 
-/** Renders an error as a page with links, for requests of browsers. Null: the response is JSON. */
+/** Renders an error as a page with links, for requests of browsers. Returns null if the response must be JSON. */
 export function faultPage({ method, headers: asked }: Request, path: string, error: ApiError): Reply | null {
   const { code, message, details, headers } = error
   const { status, title, remedy } = findError(code) as ErrorKind

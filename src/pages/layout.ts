@@ -18,7 +18,7 @@ interface Document {
   readonly root: string
   readonly head: Markup
   readonly body: Markup
-  /** Directives that are added to `POLICY`. A kind of resource without a directive may not be loaded. */
+  /** Directives that are added to `POLICY`. The page may load only kinds of resources that a directive allows. */
   readonly policy: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }

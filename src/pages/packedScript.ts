@@ -21,9 +21,7 @@ const HEADERS = {
  */
 export function packedScript(file: string): (request: Headers) => Promise<Reply> {
   let gzipped: Uint8Array<ArrayBuffer> | undefined
-  /**
-   * The unpacked script, shared by all clients that do not accept gzip, so that many slow downloads need no more memory than one.
-   */
+  /** The unpacked script. All clients that do not accept gzip share it, so many slow downloads need only one copy in memory. */
   let unpacked: Promise<Uint8Array<ArrayBuffer>> | undefined
   return async (request) => {
     gzipped ??= new Uint8Array(readFileSync(join(import.meta.dir, 'vendor', file)))

@@ -156,7 +156,7 @@ const AHEAD_MS = 10_000
 export function sendAhead(path: string): void {
   const response = send(path)
   ahead.set(path, { sessionId: sessionStore.value.session?.id, response })
-  // A failure is handled where the answer is used.
+  // Avoids an unhandled rejection. `useAnswer`, which takes the answer, handles the failure.
   response.catch(() => {})
   setTimeout(() => ahead.delete(path), AHEAD_MS)
 }
@@ -178,8 +178,8 @@ export interface Asked<T> {
 }
 
 /**
- * Hook that requests a path, and requests again whenever the path changes. Null: requests nothing. `also`: if this text changes,
- * the request is repeated.
+ * Hook that requests a path, and requests again whenever the path changes. If `path` is null, it requests nothing. `also`: if
+ * this text changes, the request is repeated.
  */
 export function useAnswer<T>(path: string | null, read: (response: Response) => Promise<T>, also = '', method = 'GET'): Asked<T> {
   const [state, setState] = useState<{ answer: T | null; problem: Problem | null }>({ answer: null, problem: null })

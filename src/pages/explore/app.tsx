@@ -36,7 +36,7 @@ function App() {
   const hasStart = isLoaded && used.kind === 'person' && resources.length + unreadableWritables().length > 0
   const isStart = hasStart && view.resource === ''
   useEffect(() => {
-    // The reader may have opened a resource since the page was drawn.
+    // The reader may have opened a resource since the page was drawn, so the present view is read.
     if (viewStore.value.resource === '' && !hasStart && resources[0]) go(emptyView(resources[0].plural), false)
     document.title = `${resource ? `${resource.plural} – ` : isStart ? 'Start – ' : ''}Roster`
   }, [view.resource, resources])
@@ -227,7 +227,7 @@ function askAhead(): void {
   sendAhead(RIGHTS_PATH)
   const { resource, tab, sort } = viewStore.value
   // A descending list may need two requests: for the rows with a value, and for the rows without one. Only the OpenAPI document
-  // tells whether it does.
+  // tells whether it needs two, so the list is requested later.
   if (sort[0]?.startsWith('-')) return
   if (/^\w+$/.test(resource) && tab === 'table' && !hasKeptColumns(resource)) sendAhead(pagePath(resource, viewStore.value))
 }
@@ -239,7 +239,8 @@ addEventListener('storage', followOtherTabs)
 document.addEventListener('visibilitychange', watchEnd)
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return
-  // The browser has restored this page from its cache, in the state before a sign-in or sign-out.
+  // The browser has restored this page from its cache. The reader may have signed in or out since then, so the stored session is
+  // read again.
   signInStore.set('')
   restoreSession()
   claimRenewal()

@@ -21,8 +21,8 @@ export function ChartView(whole: Props) {
   const props = { ...whole, bars: whole.bars.slice(0, end), values: whole.values.slice(0, end) }
   const { question, count, total, bars, series, hues } = props
   const { measure, by, and } = question
-  // Periods have short names, which fit below vertical bars. Values of any kind get horizontal bars, with the names at their
-  // left.
+  // Periods have short names, which fit below vertical bars. Values that are no periods can have long names, so they get
+  // horizontal bars, with the names at the left.
   const isHorizontal = by.unit === null
   const title = `${measure.words} by ${by.words}${and ? ` and ${and.words}` : ''}, as in the table below`
   const frame = useRef<HTMLDivElement>(null)
@@ -87,7 +87,10 @@ export function ChartView(whole: Props) {
 
 type Drawn = Props & Pointing & { readonly colours: readonly string[]; readonly width: number }
 
-/** Returns the lowest and the highest value of an axis, and its grid lines. Their distance is 1, 2 or 5 times a power of ten. */
+/**
+ * Returns the lowest and the highest value of an axis, and its grid lines. The distance between two grid lines is 1, 2 or 5 times
+ * a power of ten.
+ */
 function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
   const ends = values.flatMap((row) => spansOf(row, style === 'stacked').flat())
   const [low, high] = ends.reduce(([least, most], end) => [Math.min(least, end), Math.max(most, end)], [0, 0])

@@ -1,5 +1,5 @@
-// Makes the chips of filters. Mostly each filter has a chip. The two filters of a span share a chip, and so do many `!=` filters
-// of one property.
+// Makes the chips of filters. Most filters have a chip of their own. The two filters of a span share a chip, and so do many `!=`
+// filters of one property.
 import { formatOperand } from './format.ts'
 import { findProperty, type Resource } from './resources.ts'
 import type { FoundSpan } from './spans.ts'
@@ -20,7 +20,7 @@ export interface Chip {
 
 /**
  * Maximum number of `!=` filters of a property that have a chip each. If there are more, all of them share one chip. A click on
- * the bar “others” of a chart adds many.
+ * the bar “others” of a chart adds many such filters.
  */
 const LEFT_OUT_MAX = 3
 

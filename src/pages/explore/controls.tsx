@@ -5,7 +5,7 @@ import { type Problem, ROOT } from './api.ts'
 import { chooseZone, ownZone, zoneStore } from './readerZone.ts'
 import { sessionStore } from './session.ts'
 
-/** A button. Without a `type`, it does not submit its form. */
+/** A button. It submits its form only if its `type` is `submit`. */
 export function Button({ label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { readonly label: ComponentChildren }) {
   return (
     <button type="button" class="button" {...rest}>

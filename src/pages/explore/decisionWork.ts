@@ -118,8 +118,8 @@ export class DecisionWork {
   /** Says why nothing was decided. */
   private refuse(message: string): void {
     this.state.value = { kind: 'idle', message: this.isInList ? '' : message }
-    // Somebody else may have decided, so lists and rows are read again. If the row then leaves its list, a message in the row
-    // would be lost, so the page shows it as a notice.
+    // Somebody else may have decided, so lists and rows are read again. A row that then leaves its list would take its message
+    // along, so the page shows the message as a notice.
     announce(this.isInList ? message : '')
     // The reader may have lost the right, so the rights are read again.
     void renewRights()

@@ -68,7 +68,7 @@ function decisionsOf(resource: Resource, row: Row): Readonly<Record<'sure' | 'un
 
 /**
  * Returns the decisions that a right allows. If one property can get several values, there is a decision for each value. If each
- * property can get one value, there is one decision. A decision for the value that the row already has is left out.
+ * property can get only one value, there is one decision. A decision for the value that the row already has is left out.
  */
 function decisionsBy(right: WriteRight, { properties }: Resource, row: Row): readonly Decision[] {
   // A property that the reader may not set is left out: the row must already have the value that the right demands.
@@ -90,8 +90,8 @@ type ButtonsProps = Props & { readonly decisions: readonly Decision[] }
 
 function Buttons({ resource, row, tag = null, isInList = false, decisions }: ButtonsProps) {
   const path = `${resource.plural}/${encodeURIComponent(String(row.id))}`
-  // `resource` is a new object whenever the rights have changed. A new `DecisionWork` would lose the messages of the present one,
-  // so only `path` makes a new one.
+  // `resource` is a new object whenever the rights have changed. A new `DecisionWork` for each of these objects would lose the
+  // messages on the page. So only a new `path` makes one.
   const work = useMemo(() => new DecisionWork(resource, path, isInList), [path])
   const state = work.state.value
   const [asked, ask] = useState<Decision | null>(null)

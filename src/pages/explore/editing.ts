@@ -32,7 +32,7 @@ export function useEditing(resource: Resource, row: Row | null): readonly Varian
     const ask = async (path: string) => ((await readTotal(await send(path, { method: 'HEAD', signal }))) > 0 ? [path] : [])
     Promise.all(paths.map(ask)).then(
       (found) => !signal.aborted && setAnswer({ id, admitted: found.flat() }),
-      // If a request fails, there is no form. The list says what is wrong.
+      // If a request fails, the row has no form.
       () => undefined,
     )
     return () => controller.abort()

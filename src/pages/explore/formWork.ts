@@ -229,8 +229,8 @@ export class FormWork {
   }
 
   /**
-   * Reads what somebody else has saved meanwhile. If this changes a property that the reader has changed, too, asks which value
-   * stays; otherwise saves again.
+   * Reads what somebody else has saved meanwhile. If the reader has changed one of the same properties to a different value, asks
+   * which value stays; otherwise saves again.
    */
   private async merge(conflicts: number): Promise<void> {
     try {

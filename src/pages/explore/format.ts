@@ -71,7 +71,7 @@ export function formatOperand(property: Property | undefined, text: string): str
   return property?.kind === 'instant' ? formatDate('instant', text) : text
 }
 
-/** Formats a year, quarter, month, week or day. `text`: its first instant. A week is shown as its Monday. */
+/** Formats a year, quarter, month, week or day. `text`: first instant of the period. A week is shown as its Monday. */
 export function formatUnit(unit: string, text: string): string {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) return text

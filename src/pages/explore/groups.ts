@@ -172,8 +172,8 @@ export function wallClock(start: string, zone: string): string {
 }
 
 /**
- * Returns the reference from which a group's name is copied, with its id. Groups of the same name differ by the id. Null: the
- * property is not copied, or the group has no reference.
+ * Returns the name of the reference through which a property is copied, and the id that the reference has in a group. Groups with
+ * the same copied value differ by this id. Returns null if the property is not copied, or if the group lacks the reference.
  */
 export function referenceOf(group: Row, { copiedThrough }: Property): { readonly name: string; readonly id: string } | null {
   if (copiedThrough === null) return null
@@ -234,7 +234,7 @@ export function otherFilters(
   dimension: Dimension,
   hasEmptyText: (property: Property) => boolean,
 ): Filter[] | null {
-  // A period is two conditions. A row outside of the period fails one or the other, and filters have no "or".
+  // A period is two conditions. A row outside of the period fails only one of them, and filters cannot be combined with "or".
   if (dimension.unit !== null) return null
   const found = groups.map((group) => linkedFilters(group, [dimension], hasEmptyText)?.[0] ?? null)
   return found.every((filter) => filter !== null) ? found.map((filter) => ({ ...filter, sign: '!=' })) : null
