@@ -57,7 +57,8 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
   const values = Type.Unsafe({
     type: ['object', 'null'],
     description: 'The values of `changed` by their names, if the server keeps them.',
-    // The schema has no type: values may be texts, numbers, booleans or null, and generators for Go accept no list of types here.
+    // The schema of a value has no type. A value may be a text, a number, a boolean or null, but generators for Go accept no list
+    // of types here.
     additionalProperties: true,
   })
   const next = tokenSchema('Token for `after`, to continue after this page.')
@@ -79,8 +80,8 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
 const changeOf = ({ name }: Entity) => `${name}Change`
 
 /**
- * Schema of a change of any entity. The name of the entity tells which schema counts, because a row of one entity may also fit
- * the schema of another.
+ * Schema of a change of any entity. The name of the entity tells which schema applies, because a row may fit the schemas of
+ * several entities.
  */
 function changeOfAny(entities: readonly Entity[]): Schema {
   const mapping = Object.fromEntries(entities.map((entity) => [entity.plural, `#/components/schemas/${changeOf(entity)}`]))

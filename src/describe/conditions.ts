@@ -79,7 +79,7 @@ export function filterSchema(kind: Kind, filtersMax = FILTERS_MAX): TArray {
   return someOf(items, filtersMax)
 }
 
-/** Returns the schema of an array with the operands of an operator in brackets. D71 */
+/** Returns the schema of the filters `name[operator]=operand`: an array of operands. D71 */
 export function bracketSchema(kind: Kind, { isAny, isChain }: Operator, filtersMax = FILTERS_MAX): TArray {
   if (isChain) return someOf(Type.String({ pattern: `^${operandPattern(kind)}$` }), RELATED_FILTERS_MAX)
   if (!isAny) return someOf(schemaRef('TextPart'), filtersMax)

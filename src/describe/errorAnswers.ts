@@ -54,8 +54,8 @@ export const errorSchemas = {
 }
 
 /**
- * Returns examples of the errors that the operations may answer. If the body of an error contains one of the `hidden` names, its
- * example has a summary only.
+ * Returns examples of the errors that the operations may answer. An example has no body if its body would contain one of the
+ * `hidden` names.
  */
 export function errorExampleValues(
   operations: readonly Operation[],
@@ -79,8 +79,8 @@ const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   405: { Allow: 'Allow' },
   409: { 'Retry-After': 'RetryAfterIfAny' },
   412: { ETag: 'VersionNow' },
-  // The response also has the header `RetryAfter` with the same value. Only a description names it: generated Go would have the
-  // name twice.
+  // The response also has the header `RetryAfter` with the same value. It is only described in words, because Go code that is
+  // generated from both headers would have two fields of one name.
   429: { 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfterIfAny' },
 }
@@ -95,7 +95,7 @@ export class ErrorAnswers {
     return Object.fromEntries([...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)]))
   }
 
-  /** Adds the response to `components`, unless they have an equal one. Returns a reference to the response. */
+  /** Returns a reference to the response in `components`. Adds the response first if no equal response is there. */
   private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Part {
     const answer = answerOf(status, codes, isUnlimited)
     const wanted = `${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`

@@ -8,7 +8,7 @@ import type { View } from '../model/view.ts'
 import { collectionOf, hasEvents, shownView } from './accesses.ts'
 import { bodiesOf } from './rows.ts'
 
-/** A method at a path. HEAD and OPTIONS are no operations, because HTTP defines them. */
+/** A method at a path. HEAD and OPTIONS are not listed as operations, because they follow from HTTP. */
 export interface Operation {
   readonly operationId: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

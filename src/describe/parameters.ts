@@ -157,12 +157,12 @@ const ownBrackets = memoize((view: View) =>
   ),
 )
 
-/** Returns references to the filters with an operator in front of the value. */
+/** Returns references to the parameters of `filterParameter`, for all properties of the entity. */
 export function filterRefs(view: View): Part[] {
   return parameterRefs(...Object.keys(ownFilters(view)))
 }
 
-/** Returns references to the filters with an operator in brackets. */
+/** Returns references to the parameters of `bracketParameters`, for all properties of the entity. */
 export function bracketRefs(view: View): Part[] {
   return parameterRefs(...Object.keys(ownBrackets(view)))
 }
@@ -177,15 +177,17 @@ function componentsOf(view: View, parts: readonly Part[]): Readonly<Record<strin
 }
 
 /**
- * Returns the parameters of a write of all rows that match filters. `dryRun` is only described in words, as for a POST: its
- * response has a different schema, and generated clients decode only one. D113
+ * Returns the parameters of a write of all rows that match filters. `dryRun` is only described in words, as for a POST. The
+ * response to a dry run has a schema of its own, and generated clients can decode only one schema of an operation. D113
  */
 export function filteredWriteParameters(view: View): Part[] {
   const names = [...Object.keys(pathParameters(view)), mayName(view), 'RowsIfMatch', 'IdempotencyKey']
   return [...filterRefs(view), ...bracketRefs(view), ...parameterRefs(...names)]
 }
 
-/** Name in `components` of the parameter `may` of an entity's list and summary. */
+/**
+ * Returns the name under which `components` has the parameter `may` of an entity. The list and the summary share the parameter.
+ */
 export function mayName({ name }: Entity): string {
   return `${name}May`
 }
@@ -215,7 +217,10 @@ export function fieldsParameter(entity: Entity): Part {
   return { ...fields, example: entity.properties.slice(0, 2).map(({ name }) => name) }
 }
 
-/** Returns a parameter with several values, separated by commas; with `explode`, the parameter is repeated. */
+/**
+ * Returns a query parameter with several values. Commas separate the values; if `explode` is true, the parameter is repeated
+ * instead.
+ */
 export function listInQuery(name: string, description: string, schema: TArray, explode = false): Part {
   return { name, in: 'query', description, style: 'form', explode, schema }
 }
@@ -226,7 +231,7 @@ export function fieldSchema(view: View): Schema {
   return oneOf([...new Set(named.map(({ name }) => name))])
 }
 
-/** Returns the parameter of filters on a property with an operator in front of the value. */
+/** Returns the parameter for a property's filters with the operator in front of the value, such as `LastName=!=Smith`. */
 function filterParameter(entity: Entity, property: Property): Part {
   const { name, kind, related } = property
   const prefixes = prefixesFor(kind).map(({ sign }) => `\`${sign}\``)
@@ -236,7 +241,7 @@ function filterParameter(entity: Entity, property: Property): Part {
   return { ...listInQuery(name, `${description} ${rules}`, filterSchema(kind), true), examples: filterExamples(entity, property) }
 }
 
-/** Returns the parameters of filters on a property with an operator in brackets. */
+/** Returns the parameters for a property's filters with the operator in brackets, such as `LastName[begins]=Sm`. */
 function bracketParameters({ plural }: Entity, property: Property): Part[] {
   const { name, kind } = property
   const filtersMax = filtersMaxOf(property)

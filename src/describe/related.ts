@@ -4,12 +4,15 @@ import { memoize } from '../model/memoize.ts'
 import type { View } from '../model/view.ts'
 import { RELATED_FILTERS_MAX } from '../parse/filter.ts'
 
-/** Maximum related properties of an entity that the document lists, since each has several parameters. */
+/**
+ * Maximum number of related properties of an entity that the document lists. Each of them adds several parameters to the
+ * document.
+ */
 const LISTED_MAX = 200
 
 /**
- * Returns the related properties that the document lists. Each is one reference away. Of each reference, all properties are
- * listed or none.
+ * Returns the related properties that the document lists. Each is one reference away. For each reference, either all properties
+ * are listed or none.
  */
 export const listedPaths = memoize((view: View): readonly Property[] => {
   const listed: Property[] = []
@@ -36,7 +39,7 @@ export function inWords({ path, related }: Property): string {
   return `\`${property.path.join('.')}\` of the ${view.name} that \`${reference.path.join('.')}\` names`
 }
 
-/** Returns a description of an entity's paths, with examples; '' if the key may read no row that its references name. */
+/** Returns a description of an entity's paths, with examples; '' if the entity has no reference to rows that the key may read. */
 export function describePaths(view: View): string {
   const examplesIn = (from: View) => from.properties.flatMap((reference) => pathsThrough(from, reference, exampleIn))
   const [near] = examplesIn(view)

@@ -13,7 +13,7 @@ import { listedPaths } from './related.ts'
 import { objectSchema, optionalObject, orNull, type Schema } from './schema.ts'
 
 /**
- * Returns the schema of a row in a response. There is a single schema per entity, because generated clients choose wrongly among
+ * Returns the schema of a row in a response. An entity has only one such schema, because generated clients choose wrongly among
  * several. D56
  */
 export function rowSchema(view: View): TObject {
@@ -26,8 +26,8 @@ export function rowSchema(view: View): TObject {
 }
 
 /**
- * Returns pairs of properties, the first of which is never before the second. Forms show a pair as end and beginning, lists as a
- * span.
+ * Returns `x-not-before`: the names of each rule's later and earlier property, and the rule's word `during` if it has one. Forms
+ * show the two properties as end and beginning, and lists show them as a span.
  */
 function orderOf({ rules }: Entity) {
   const order = rules.map(({ later, earlier, during }) => [later.name, earlier.name, ...(during === null ? [] : [during])])
@@ -66,7 +66,7 @@ export function answeredValue(property: Property, entity: Entity): Schema {
   return Type.Unsafe({
     ...valueSchema(kind),
     ...(description === '' ? {} : { description }),
-    // Programs read these members in place of the description.
+    // Programs read the members that begin with `x-`, because they cannot interpret the description.
     ...(reference ? { 'x-references': reference.entity } : {}),
     ...(through ? { 'x-copied-through': through.name } : {}),
     ...formatOf(kind),
@@ -99,7 +99,10 @@ function describeProperty(property: Property, entity: Entity, through: Property 
   return through ? `Copied from the row that \`${through.path.join('.')}\` names.` : ''
 }
 
-/** Returns the schema of a value. The schema has no TypeScript type, because a declaration chooses the kind at run time. */
+/**
+ * Returns the schema of a value. The compiler does not know the type of the value, because the kind of a property is declared at
+ * run time.
+ */
 function valueSchema({ schema, nullable, values }: Kind): Schema {
   const own = Type.Unsafe(schema)
   if (!nullable) return own
@@ -117,8 +120,8 @@ interface Bodies {
 }
 
 /**
- * Returns the schemas of the request bodies that the key may send. A create has a schema of its own only if it differs from the
- * schema of an update.
+ * Returns the schemas of the request bodies that the key may send. A create and an update share one schema if their schemas are
+ * equal.
  */
 export function bodiesOf({ whole, create, update }: Access): Bodies {
   const names: { PATCH?: string; PUT?: string; POST?: string } = {}
@@ -158,13 +161,17 @@ function writeSchema(entity: Entity, settable: ReadonlySet<Property>, required: 
   return { ...schema, description }
 }
 
-/** Greatest double below the limit of decimals: generators for Go accept no number as `exclusiveMaximum`. */
+/**
+ * Maximum of a decimal: the greatest double below the limit. `exclusiveMaximum` could state the limit itself, but generators for
+ * Go do not accept a number there.
+ */
 const DECIMAL_MAX = 10 ** DECIMAL_DIGITS - 0.000001
 
 function writtenValue({ kind, examples, reference }: Property): Schema {
   const schema: Schema = { ...valueSchema(kind), ...formatOf(kind) }
   if (reference) {
-    // Any integer is accepted: a number that cannot be an id refers to no row, which is answered with 409 and not with 400.
+    // The schema has no minimum: an integer that cannot be an id is valid, and the server answers it with 409, because it refers
+    // to no row.
     const description = `The id of ${withArticle(reference.entity)}.`
     return Type.Unsafe({ type: schema.type, ...formatOf(kind), description, 'x-references': reference.entity })
   }
@@ -186,7 +193,7 @@ const writtenByKind: Readonly<Record<KindName, (schema: Schema, kind: Kind) => S
   json: (schema, { allowed }) => ({ ...schema, description: `${allowed}.` }),
 }
 
-/** Schema of the date-times that clients write, without its types. */
+/** Schema of the date-times that clients write. `type` is missing, because it depends on whether the property may be null. */
 const DATE_TIME = {
   description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
   format: 'date-time',

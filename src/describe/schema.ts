@@ -1,5 +1,5 @@
-// JSON Schemas of the OpenAPI document. TypeBox makes types of them, by which the compiler checks the JSON of the server's own
-// pages.
+// JSON Schemas of the OpenAPI document. TypeBox derives TypeScript types from them, with which the compiler checks the JSON of
+// the server's own pages.
 import {
   type SchemaOptions,
   type Static,
@@ -31,15 +31,15 @@ export function optionalObject(properties: TProperties, options?: SchemaOptions)
 }
 
 /**
- * Returns the schema of an object with any names. TypeBox's record has a pattern of names, which generators of clients ignore.
+ * Returns the schema of an object with any names. TypeBox's record has `patternProperties`, which generators of clients ignore.
  */
 export function mapOf<Value extends TSchema>(value: Value): TUnsafe<Record<string, Static<Value>>> {
   return Type.Unsafe({ type: 'object', additionalProperties: value })
 }
 
 /**
- * Returns the schema of a text that is one of `words`. TypeBox's union has a constant for each word, and generators for Go ignore
- * constants.
+ * Returns the schema of a text that is one of `words`. TypeBox's union has a `const` for each word, and generators for Go ignore
+ * `const`.
  */
 export function oneOf<const Word extends string>(words: readonly Word[], options?: SchemaOptions): TUnsafe<Word> {
   return Type.Unsafe({ ...options, type: 'string', enum: words })
