@@ -27,7 +27,8 @@ export interface GeneratorInput extends ValueSource {
 const ROWS_PER_PARENT = 8
 
 /**
- * Returns the maximum number of rows of the next insert after `made` rows, if each row must refer to a row of an earlier insert.
+ * Returns the maximum number of rows that the next insert may add to an entity that refers to itself, because each new row must
+ * refer to a row of an earlier insert. `made`: number of rows that were generated so far.
  */
 export function nextOwn(made: number): number {
   return (ROWS_PER_PARENT - 1) * made + 1
@@ -60,7 +61,9 @@ export function compileSeed(input: GeneratorInput, from: number, to: number): St
     on conflict do nothing`)
 }
 
-/** Selects the referenced row: the row with this ordinal, or the next row if it was deleted. */
+/**
+ * Selects the referenced row: the row with the ordinal from `ordinalOf`, or, if that row was deleted, the row with the next id.
+ */
 function referred(input: GeneratorInput, property: Property, { table, copy }: Reference): Sql {
   const key = copy ? sql`, referred.${name(copy.sourceColumn)} as key` : sql``
   const from = sql`select referred.id${key} from ${name(table)} as referred`
@@ -72,8 +75,8 @@ function referred(input: GeneratorInput, property: Property, { table, copy }: Re
 }
 
 /**
- * Returns the ordinal of the referenced row, from 0, and the range of ids in which the ordinal counts; null: the table has no
- * rows.
+ * Returns the ordinal of the referenced row, and the first and the last id of the rows that can be referenced. The first id has
+ * the ordinal 0. Null instead of the ids: there is no row to refer to.
  */
 function ordinalOf(input: GeneratorInput, property: Property, table: string): readonly [Sql, Ids | null] {
   const { entity, base, own } = input
@@ -91,7 +94,8 @@ function ordinalOf(input: GeneratorInput, property: Property, table: string): re
 }
 
 /**
- * Returns the maximum number of rows after `base`. It depends on unique properties that are never null, which run out of values.
+ * Returns the maximum number of rows that can be generated after `base`. Unique properties that are never null limit it, because
+ * they run out of values.
  */
 export function rowsMax({ properties }: Entity, ids: ReadonlyMap<string, Ids | null>, base: number): number {
   const limits = properties

@@ -1,7 +1,7 @@
 // Random values as SQL expressions.
 import { integer, param, type Sql, sql } from '../model/sql.ts'
 
-/** Default number of rows in 16 that have no value. */
+/** Number of rows, of every 16, in which a value is null by default. */
 export const FEW_NULLS = 1
 
 /**
@@ -16,7 +16,7 @@ export class RandomValues {
     private readonly property: string,
   ) {}
 
-  /** Returns a random integer from 0 up to, not including, `end`. Two calls return different random integers. */
+  /** Returns a random integer from 0 up to, not including, `end`. Each call draws a new integer. */
   below(end: number): Sql {
     const salt = Bun.hash.xxHash64(`${this.seed} ${this.property} ${this.drawn++}`)
     // Salt and hash are cut to 62 bits: PostgreSQL's hash has a sign, which % would keep.

@@ -8,8 +8,8 @@ import { compileSeed, type GeneratorInput, type Ids, nextOwn, rowsMax } from './
 import { type DayRange, rangesOf } from './values.ts'
 
 /**
- * Maximum rows of a transaction. Other writers and the change feed wait for the end of a transaction, not until all rows are
- * inserted.
+ * Maximum number of rows that one transaction inserts. So the change feed, and programs that write at the same time, wait only
+ * for one transaction, and not for all rows.
  */
 const PIECE_ROWS = 10_000
 
@@ -17,7 +17,7 @@ export interface Seeding {
   /** Total rows of all entities. */
   readonly rows: number
   readonly seed: number
-  /** Range of dates that are not unique; default: relative to today. */
+  /** Range of days for dates that need not be unique. Undefined: the ranges of `rangesOf`, which are relative to today. */
   readonly range?: DayRange
   onRows(count: number): void
 }
@@ -36,7 +36,7 @@ export async function seed(sql: postgres.Sql, entities: readonly Entity[], seedi
   const seeded: Share[] = []
   for (const { entity, rows } of sharesOf(entities, seeding.rows))
     seeded.push({ entity, rows: await fill(sql, entity, rows, seeding) })
-  // Gives the planner statistics, and marks pages as visible to all. A role that is not the owner gets a warning.
+  // Gives the planner statistics, and marks pages as visible to all. A role that does not own the table only gets a warning.
   for (const { table } of entities) await sql`vacuum (analyze) ${sql(table)}`
   return seeded
 }
@@ -75,7 +75,7 @@ async function idsOf(sql: postgres.Sql, table: string, after = 0): Promise<Ids |
   return row?.first == null ? null : { first: Number(row.first), last: Number(row.last) }
 }
 
-/** Checks that each required reference can name a row. @throws Refused if a row would have to refer to a row that cannot exist */
+/** Checks that the table of each required reference has rows. @throws Refused if one of these tables is empty */
 function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<string, Ids | null>) {
   for (const { name: property, kind, reference } of properties)
     if (reference && !kind.nullable && !ids.get(reference.table)) {
@@ -86,7 +86,10 @@ function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<s
 
 /** Number of rows that refer to each row: five employees to a company, five absences to an employee. */
 const ROWS_PER_REFERENCED = 5
-/** Maximum steps that count in a chain of references: each step multiplies the rows of an entity by `ROWS_PER_REFERENCED`. */
+/**
+ * Maximum number of references in a chain that are counted. Each counted reference multiplies the entity's share of the rows by
+ * `ROWS_PER_REFERENCED`.
+ */
 const STEPS_MAX = 3
 
 /** Divides `rows` among the entities, at least one each; referenced entities come first. */

@@ -95,7 +95,8 @@ function lengthOf(source: ValueSource, { column, kind }: Property): Sql | null {
 function momentOf(source: ValueSource, property: Property, later: readonly Property[] = []): Sql {
   const { rules } = source.entity
   const isLater = rules.some((rule) => rule.later === property)
-  // Unique dates that must be later than other dates begin after all dates of periods.
+  // If the later date of a rule is unique, its values begin after all dates of periods. So each is later than the earlier date of
+  // its row.
   const { firstDay, days: daysOfPeriods } = source.ranges.periods
   const first = isLater
     ? sql`(${param(firstDay)}::date + ${param(String(daysOfPeriods + LATER_DAYS * rules.length))}::integer)`
@@ -109,7 +110,8 @@ function momentOf(source: ValueSource, property: Property, later: readonly Prope
   const starts = earlier.map((rule) => momentOf(source, rule.earlier, [...later, property]))
   const start = isFirst ? sql`${param(range.firstDay)}::date` : sql`greatest(${join(starts, sql`, `)})`
   if (property.kind.temporal === 'day') return sql`(${start} + ${days})`
-  // A time from 8 to 18 o'clock in UTC, in quarters of hours; or up to ten hours after the earlier date-time.
+  // The later date-time of a rule follows the earlier date-time by `days` and up to ten hours. All remaining date-times are from
+  // 8 to 18 o'clock in UTC. Minutes are in quarters of hours.
   const minutes = sql`(${isFirst ? sql`480` : sql`0`} + 15 * ${random.below(40)})`
   const from = isFirst ? sql`(${start})::timestamp at time zone 'UTC'` : start
   return sql`(${from} + make_interval(days => ${days}, mins => ${minutes}::integer))`
@@ -134,8 +136,8 @@ function firstUnique({ min, max }: { readonly min: number; readonly max: number 
 }
 
 /**
- * Returns a number from -30 to 60, as far as the range allows, in steps of a half from the least number. Without a range, the
- * least number is 0.
+ * Returns a number in steps of a half. A property without a range gets numbers from 0 to 60; a property with a range gets the
+ * part of -30 to 60 that is in its range.
  */
 function decimalOf({ kind }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 0, max: DECIMALS_MAX }
