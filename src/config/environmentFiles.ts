@@ -18,7 +18,7 @@ export interface EnvironmentFile {
 export function readEnvironmentFiles(): EnvironmentFile[] {
   if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
   const environment = process.env.BUN_ENV ?? process.env.NODE_ENV ?? ''
-  const kind = ['production', 'test'].includes(environment) ? environment : 'development' // as in Bun for any other environment
+  const kind = ['production', 'test'].includes(environment) ? environment : 'development' // Bun defaults to development
   const names = [`.env.${kind}.local`, ...(kind === 'test' ? [] : ['.env.local']), `.env.${kind}`, '.env']
   return names.filter((name) => existsSync(name)).map((name) => parseEnvironmentFile(name, readFileSync(name, 'utf8')))
 }

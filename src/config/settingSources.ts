@@ -52,7 +52,8 @@ function hostAndName(name: string, value: string | null): string | null {
 }
 
 /**
- * Returns the variables that this process inherited, without those from files that Bun has read; null if the system cannot tell.
+ * Returns the names of the variables that this process inherited. Variables that Bun has read from files are not among them.
+ * Returns null if the system cannot tell.
  */
 function inheritedNames(): ReadonlySet<string> | null {
   if (process.platform !== 'linux') return null

@@ -244,7 +244,8 @@ export const settings = {
 export type SettingName = keyof typeof settings
 
 /**
- * True if messages must not contain the value of the setting. The `check` of such a setting does not repeat the value, either.
+ * True if messages must not contain the value of the setting. The `check` of such a setting must not repeat the value in its
+ * error, either.
  */
 export function isSecret(name: string, text: string | null = null): boolean {
   const isKey = text?.includes('-----BEGIN') === true
