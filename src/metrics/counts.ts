@@ -15,8 +15,8 @@ const seriesByMetric = new Map<MetricName, Map<string, Series>>()
 let writeGauges: () => void = () => undefined
 
 /**
- * Returns the series with these values of the metric's labels, in the order of the labels. A new series appears in samples with
- * the value 0.
+ * Returns the metric's series whose labels have these values. The values are in the order of the labels. A new series appears in
+ * samples with the value 0.
  */
 export function seriesOf(name: MetricName, ...values: string[]): Series {
   const series = seriesByMetric.getOrInsertComputed(name, () => new Map())

@@ -9,8 +9,8 @@ export interface Metric {
   /** Upper bounds of a histogram's buckets, in seconds. */
   readonly bounds?: readonly number[]
   /**
-   * Rule by which the values of workers are combined: their sum, the greatest, or each with the label `worker`. `supervisor`:
-   * workers have no values, only the supervisor has one.
+   * Rule by which the values of workers are combined: their sum, the greatest value, or every value with the label `worker`.
+   * `supervisor`: only the supervisor has a value.
    */
   readonly from: 'sum' | 'greatest' | 'each' | 'supervisor'
 }

@@ -22,7 +22,10 @@ export class MetricSums {
     else Object.assign(worker, started, { before: countersOf(worker) })
   }
 
-  /** Records the counts of a process since its start. They can arrive after the process has ended. */
+  /**
+   * Records the counts of a process since its start. The last counts of a process can arrive after it has ended, and are
+   * recorded, too.
+   */
   note(process: unknown, samples: Samples): void {
     const worker = this.workers.find((one) => one.process === process)
     if (worker !== undefined) worker.samples = samples
