@@ -65,8 +65,8 @@ export async function checkImport(question: Question, watch: Watch) {
 }
 
 /**
- * Returns words such as `column “Eintritt”` by the names of properties, for columns whose header differs from the label that the
- * page has for the property.
+ * Maps names of properties to words such as `column “Eintritt”`. Contains only the columns whose header differs from the label of
+ * the property.
  */
 function wordsOfColumns({ reader, columns }: Question, { choices }: RowReading): ReadonlyMap<string, string> {
   const words = new Map<string, string>()
@@ -107,7 +107,7 @@ async function storedRows(
  */
 async function findTwins(question: Question, rows: readonly ImportRow[], watch: Watch): Promise<readonly TwinRow[]> {
   const properties = (rows[0]?.values ?? []).map(({ property }) => property)
-  // Of a large collection, only the rows are read whose value of this property is in the file.
+  // From a large collection, reads only the rows whose value of this property is in the file.
   const candidate =
     properties.find(({ reference }) => reference !== null) ?? properties.find(({ kind }) => kind.name !== 'boolean')
   if (candidate === undefined) return []
@@ -127,7 +127,7 @@ function unsettable(rows: readonly ImportRow[]): ImportFault[] {
   )
 }
 
-/** Asks the server by dry runs what is wrong with new rows. */
+/** Sends new rows to the server as dry runs, and returns the faults that the server finds. */
 async function askServer({ resource, writable }: Question, rows: readonly ImportRow[], watch: Watch): Promise<ImportFault[]> {
   const faults: ImportFault[] = []
   watch.show({ done: 0, total: rows.length })

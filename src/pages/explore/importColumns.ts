@@ -19,7 +19,10 @@ export interface Choice {
   /** Headers that stand for this choice. */
   readonly names: readonly string[]
   readonly property: ImportProperty
-  /** Property of the referenced row that has the value of the cell; null: the cell has the value of `property` itself. */
+  /**
+   * Property of the referenced row that is compared with the cell to find the row; null: the cell has the value of `property`
+   * itself.
+   */
   readonly by: string | null
   /** Words for `by`; empty if `by` is null. */
   readonly byWords: string
@@ -58,8 +61,8 @@ export function headerOf(records: readonly CsvRecord[], choices: readonly Choice
 /** Returns how many of the last records below the header seem to be totals or notes. */
 export function footerOf(records: readonly CsvRecord[]): number {
   const finder = new FooterFinder()
-  // Counts all records before the last one as rows of the table. Some of these records may be totals. But a table without them
-  // can have too few rows for an average.
+  // Counts all records before the last one as rows of the table, for the average number of cells in a row. Some of these records
+  // may be totals, but without them a short table could have too few rows for an average.
   for (const record of records.slice(0, -1)) finder.add(record)
   return finder.count(records.slice(-FOOTER_ROWS_MAX))
 }
@@ -79,8 +82,8 @@ function findMeant(header: string, named: readonly NamedColumn<Choice>[]): Choic
 }
 
 /**
- * Returns the choice that finds referenced rows by the property `name`, such as employees by their number. Undefined: no choice
- * does, or several do.
+ * Returns the choice that finds referenced rows by the property `name`, such as employees by their number. Returns undefined if
+ * there is no such choice, or several.
  */
 function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | undefined {
   const found = named.filter(({ of }) => of.by === name)
@@ -119,8 +122,8 @@ export function proposeColumns(
 }
 
 /**
- * True if the property is a free text, but the values are yes and no. A column `Status`, for example, can say whether a row is
- * active.
+ * True if the property is a free text, but the values are yes and no. Then the column may not belong to the property: a column
+ * `Status`, for example, can say whether a row is active.
  */
 function isMismatched({ property, by }: Choice, examples: readonly string[]): boolean {
   return by === null && KIND_TRAITS[property.kind.name].isFreeText && areYesOrNo(examples)

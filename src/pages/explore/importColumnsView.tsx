@@ -187,7 +187,10 @@ interface MismatchProps {
   readonly chosen: Chosen
 }
 
-/** Says why a column whose values are yes and no is left out; says nothing if another column goes to the same property. */
+/**
+ * Says why a column whose values are yes and no is left out. Shows nothing if a different column goes to the property that the
+ * header of this column names.
+ */
 function Mismatch({ property, chosen }: MismatchProps) {
   if (property === undefined || [...chosen.values()].includes(property.name)) return null
   return <p class="count">It says yes and no: choose {property.label} if it is meant.</p>

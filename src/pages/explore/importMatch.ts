@@ -77,8 +77,8 @@ const OWN_VALUES = /number|mail|code/i
 const REPEATED_SHARE = 0.05
 
 /**
- * Returns a sentence for each property whose values should all differ, such as numbers or e-mail addresses, but of which the file
- * repeats a few values. Stored rows cannot be found by such a property.
+ * Finds the properties that should have a different value in each row, such as an e-mail address, but of which the file repeats a
+ * few values. Returns a sentence for each of them. Stored rows cannot be found by these properties.
  */
 export function repeatedValues(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly string[] {
   const own = properties.filter(({ name, writable, reference }) => writable && reference === null && OWN_VALUES.test(name))

@@ -26,8 +26,8 @@ export function wordsOf(error: unknown): string {
 
 /**
  * Returns the faults of rows as sentences. Equal faults share a sentence: `12 rows, the first 2, 3 and 4, column “Eintritt”:
- * Started is no day. They are "x".` `columns`: words for columns by the names of their properties. A column without words is not
- * named.
+ * Started is no day. They are "x", "y".` `columns`: words for columns by the names of their properties. A column without words is
+ * not named.
  */
 export function wordsOfFaults(faults: readonly ImportFault[], columns: ReadonlyMap<string, string>): readonly string[] {
   const sorted = faults.toSorted((one, other) => lineOf(one) - lineOf(other))

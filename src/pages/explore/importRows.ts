@@ -74,8 +74,8 @@ export function readRows(records: readonly CsvRecord[], reading: RowReading): Re
         isRight = false
       }
     }
-    // A record without values is empty, such as a remark below the table in a column that is left out. A boolean without a value
-    // is read as false.
+    // A record is empty if none of its values is set: it may have only a remark, in a column that is left out. A boolean without
+    // a value is read as false, so false does not count as a value.
     const isEmpty = values.every(({ text }) => text === null || text === 'false')
     return isRight && !isEmpty ? [{ at, values }] : []
   })
@@ -105,8 +105,8 @@ function readCell(
   if (by !== null) return readReference(property, byWords, cell.trim(), references.get(property.name) ?? null)
   try {
     const read = isEmpty ? null : convert(property, record, index)
-    // Blanks around a value are taken for typing errors. In a download of this page they are kept, because stored values have
-    // them.
+    // Blanks around a value are taken for typing errors. In a download of this page they are kept, because stored values can
+    // begin or end with blanks.
     const text = (isExcel ? read : read?.trim()) || null
     const json = JSON.stringify(parsedCell(property, text))
     const message = faultOf(property, json, text ?? '', notation)

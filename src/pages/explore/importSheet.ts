@@ -1,5 +1,5 @@
-// The sheet of a dropped file: its table, its columns with examples, and the reader's earlier choices for columns of the same
-// names.
+// The sheet of a dropped file: its table, its columns with examples, and the choices that the reader made earlier for columns
+// with the same headers.
 import { isNotated } from '../../model/kinds.ts'
 import type { CsvRecord } from '../../spreadsheets/csvRecords.ts'
 import type { NotatedCell } from '../../spreadsheets/foundNotation.ts'

@@ -10,7 +10,10 @@ export interface ImportProperty extends Omit<FormField, 'kind'> {
   readonly reference: string | null
   /** Always null, because the OpenAPI document does not say which values are unique. */
   readonly unique: null
-  /** True if the property refers to rows of its own collection, as a manager does: such rows can be in the same file. */
+  /**
+   * True if the property refers to rows of its own collection, such as the manager of an employee. The referenced rows can be in
+   * the imported file, too.
+   */
   readonly isToItself: boolean
   /** False if the property can only be set in new rows. */
   readonly mayChange: boolean

@@ -1,4 +1,5 @@
-// Shows rows on the start page. A row is a line of short texts, which say whose it is, when and what it is, and its state.
+// Shows rows on the start page. Each row is a line of short texts: its name or whose row it is, its dates, some facts, and its
+// state.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatOperand, formatValue } from './format.ts'
@@ -30,8 +31,8 @@ const NAME_PART = /^title$|name$|^knownas$|number$/i
 const TELLING = [/jobtitle/i, /department/i, /location/i]
 
 /**
- * Returns the properties by which rows of a resource are shown. `state`: name of the property that decisions change. `skipped`:
- * names of properties whose values all rows of the list share.
+ * Returns the facts of a resource's rows. `state`: name of the property that decisions change. `skipped`: names of properties
+ * that have the same value in all rows of the list.
  */
 export function itemProperties(resource: Resource, state: string | null, skipped: readonly string[] = []): ItemProperties {
   const name = namingProperty(resource)
@@ -76,11 +77,11 @@ interface Props {
   readonly rows: readonly Row[]
   /** Parts of the view in which a row opens, such as the sort. */
   readonly view: Partial<View>
-  /** Returns what stands at the end of a row, such as buttons. */
+  /** Returns what is shown at the end of a row, such as buttons. */
   actions?(row: Row): ComponentChildren
 }
 
-/** Rows of a part of the start page. Each begins with a link that opens the row in the list of that part. */
+/** Rows of a part of the start page. Each row begins with a link that opens it in the list of the part. */
 export function Items({ part: { resource, filters }, properties, rows, view, actions }: Props) {
   const list = useFocusInList(rows)
   return (

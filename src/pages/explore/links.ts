@@ -26,8 +26,8 @@ export function resourcesOfRows(entity: string | null): readonly Resource[] {
 }
 
 /**
- * Returns the row that a reference names, or from which a name is copied. Null: the property is neither of these or belongs to a
- * related row, it has no value, or no resource shows such rows.
+ * Returns the row that a reference names; for a copied name, the row from which the name is copied. Returns null if there is no
+ * such row, if no resource shows it, or if the property belongs to a related row.
  */
 export function referredBy({ properties }: Resource, property: Property, row: Row): Found | null {
   const reference = property.copiedThrough ? properties.find(({ name }) => name === property.copiedThrough) : property
@@ -43,8 +43,8 @@ export function referredBy({ properties }: Resource, property: Property, row: Ro
 const nameOf = ({ resource, id }: Pick<Found, 'resource' | 'id'>) => `${resource.plural}/${id}`
 
 /**
- * Hook that returns a function that tells whether the reader may read a referred row. For each resource that may not show all
- * rows of its entity, one request finds out which of the referred rows it shows.
+ * Hook that returns a function, which tells whether the reader may read a referred row. If a resource may leave out rows of its
+ * entity, one request finds out which of the referred rows it shows.
  */
 export function useReadable(resource: Resource, rows: readonly Row[]): (found: Found) => boolean {
   const [readable, setReadable] = useState<ReadonlySet<string>>(new Set())
@@ -66,8 +66,8 @@ export function useReadable(resource: Resource, rows: readonly Row[]): (found: F
 }
 
 /**
- * Returns paths by resource, for resources that may not show all rows of their entity. Each path finds the referred rows that the
- * resource shows.
+ * Returns a path for each resource that may leave out rows of its entity. The path finds the referred rows that the resource
+ * shows.
  */
 function pathsOf(resource: Resource, rows: readonly Row[]): ReadonlyMap<Resource, string> {
   const asked = rows.flatMap((row) => resource.properties.flatMap((property) => referredBy(resource, property, row) ?? []))

@@ -15,7 +15,7 @@ interface Notice {
 /** Maximum messages at a time; a new one replaces the oldest. */
 const NOTICES_MAX = 3
 const SHOWN_MS = 6_000
-/** Time that a message with an undo stays, in ms: longer, because the reader has to decide. */
+/** Time that a message with an undo is shown, in ms. It is longer than `SHOWN_MS`, because the reader has to decide. */
 const UNDO_MS = 15_000
 
 const noticesStore = new Store<readonly Notice[]>([])
@@ -32,7 +32,10 @@ function dismiss(id: number): void {
   noticesStore.set(noticesStore.value.filter((notice) => notice.id !== id))
 }
 
-/** The messages. The element is there before the first message, because screen readers only follow elements that they know. */
+/**
+ * The messages. The element is there before the first message, because screen readers announce only changes of elements that they
+ * know.
+ */
 export function Notices() {
   const own = noticesStore.value.filter(({ sessionId }) => sessionId === sessionStore.value.session?.id)
   return (

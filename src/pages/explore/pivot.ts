@@ -85,9 +85,9 @@ export function readChart(question: Question, shown: Shown, pathOf: (page: numbe
 }
 
 /**
- * Arranges groups as bars and series: in the order of dates; without dates, the largest first. If the measure adds up, bars and
- * series beyond the maximum number are summed up as "others". `all`: the measure of all rows together; null if the groups have
- * all rows, or if the measure does not add up.
+ * Arranges groups as bars and series: in the order of dates; without dates, the largest first. Bars and series beyond the maximum
+ * number are summed up as "others" if values of the measure can be added. `all`: the measure of all rows together; null if the
+ * groups have all rows, or if its values cannot be added.
  */
 function pivot(groups: readonly Row[], all: number | null, { measure, by, and }: Question) {
   const sums = isAdditive(measure)
@@ -130,8 +130,8 @@ function pivot(groups: readonly Row[], all: number | null, { measure, by, and }:
 }
 
 /**
- * Returns a key for the value of a group in a dimension. A label is no key: namesakes have the same label, and so do no value and
- * the text "no value".
+ * Returns a key for the value of a group in a dimension. Labels cannot be keys: namesakes have the same label, and a missing
+ * value has the same label as the text "no value".
  */
 function keyIn(group: Row, dimension: Dimension): string {
   if (dimension.unit) return groupLabel(group, dimension)
@@ -189,7 +189,7 @@ function linksOf(
 
 /**
  * Returns a colour for each key. "Others" and "no value" are grey, namesakes have different colours, and a state has the colour
- * of its text.
+ * of its meaning.
  */
 function coloursOf({ name }: Dimension, keys: readonly string[], labels: ReadonlyMap<string, string>, other: number): string[] {
   const texts = keys.map((key) => labels.get(key) ?? key)
@@ -211,7 +211,7 @@ function heaviest(weights: ReadonlyMap<string, number>): string[] {
 
 /**
  * Returns the first `max` names. If names are left out and `hasOthers` is true, "others" follows. The returned number is the
- * index of "others"; -1 if it does not follow.
+ * index of "others"; -1 if "others" is not among the names.
  */
 function limitNames(names: string[], max: number, hasOthers: boolean): [string[], number] {
   if (names.length <= max) return [names, -1]

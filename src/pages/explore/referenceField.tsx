@@ -78,8 +78,8 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
   const { field, text, chosen, take, attributes, collections } = props
   const known = useNameOf(collections, text, chosen)
   const { found, find, close, move } = useSearch(collections, field.targets)
-  // Text that the reader has typed, without choosing a row yet; null: a row is chosen. The form has the text with `?` in front,
-  // which cannot be saved.
+  // Text that the reader has typed while no row is chosen; null: a row is chosen. In the form, this text begins with `?`, and
+  // cannot be saved.
   const typed = text.startsWith('?') ? text.slice(1) : null
   const choose = ({ id, name }: Hit) => {
     close()
@@ -118,8 +118,8 @@ function Combobox(props: Props & { readonly collections: readonly Resource[] }) 
         onInput={({ currentTarget: { value } }) => onInput(value)}
         onKeyDown={onKeyDown}
         onClick={() => found === null && find(typed?.trim() ?? '', 0)}
-        // Closes only an open list. If no row was found, a message is below the field instead. To remove it would move the
-        // buttons below it, and a click on one of them would miss.
+        // Closes only an open list. If no row was found, the field has a message below it instead. Removing this message would
+        // move the buttons below it, and a click on one of the buttons would miss.
         onBlur={() => isOpen && close()}
       />
       {isOpen && <Hits id={list} label={field.label} found={found} choose={choose} />}
@@ -140,7 +140,7 @@ interface HitsProps {
 /** The rows to choose from. The focus stays in the field, which also handles the keys. */
 function Hits({ id, label, found, choose }: HitsProps) {
   const list = useRef<HTMLDivElement>(null)
-  // A panel that scrolls would hide the list of a field at its lower edge.
+  // Without this, the list would be hidden if its field is at the lower edge of a panel that scrolls.
   useEffect(() => list.current?.scrollIntoView({ block: 'nearest' }), [found.hits])
   return (
     <div ref={list} id={id} role="listbox" aria-label={label} tabIndex={-1} class="hits">

@@ -42,8 +42,8 @@ export function ResourceView({ resource, view }: Shown) {
     'HEAD',
   )
   const { answer: all } = useAnswer(filters.length > 0 && asks ? resource.plural : null, readTotal, path + written, 'HEAD')
-  // The earlier answer is hidden if the API refuses the request, or if this page cannot show the summary in the address. After a
-  // problem such as a timeout, the earlier answer stays.
+  // The earlier answer is hidden if the API refuses the request, or if this page cannot show the summary that the address asks
+  // for. After a problem such as a timeout, the earlier answer stays.
   const isShowable = !isSummary || Object.keys(questionOf(resource, view).unknown).length === 0
   const page = asked.problem?.status === 400 || !isShowable ? null : asked.answer
   const found = page && (isSummary ? matching : page.total)

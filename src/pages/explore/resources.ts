@@ -38,11 +38,13 @@ export interface Property {
   readonly isNullable: boolean
 }
 
-/** The time that a row takes, such as that of an absence. */
+/** The properties with the start and the end of a row, such as of an absence. */
 export interface Span {
   readonly start: Property
   readonly end: Property
-  /** Words for a row during this time, such as `Away`; without such words, the labels of both properties: `Start–End`. */
+  /**
+   * Words for a row from its start to its end, such as `Away`; without such words, the labels of both properties: `Start–End`.
+   */
   readonly words: string
 }
 
@@ -54,7 +56,7 @@ export const isQuantity = ({ kind, name, references }: Property) =>
 export interface Resource {
   /** Name in paths, such as `Absences`. */
   readonly plural: string
-  /** Name of one row, such as `Absence`; of a named view its own name. */
+  /** Name of one row, such as `Absence`; for a named view, the name of the view. */
   readonly entity: string
   /**
    * Entity whose rows the resource shows: `Employee` for a view of employees, otherwise `entity` itself. Properties that refer to
@@ -69,7 +71,7 @@ export interface Resource {
   readonly hasSummary: boolean
   /** True if the summary takes a time zone, in which periods such as months begin. False: they begin in UTC. */
   readonly hasZone: boolean
-  /** True if the API has the changes of a row. */
+  /** True if the API can list the changes of a row. */
   readonly hasChanges: boolean
   /** True if the list has the parameter `may`, which finds the rows that the reader may update or delete. */
   readonly hasMay: boolean
@@ -96,7 +98,7 @@ export interface Right {
   /** Names of the properties that the reader may see or set by the right; null: all. */
   readonly properties: readonly string[] | null
   readonly filters: readonly RightFilter[]
-  /** Conditions of the row after an update; null: the conditions of `filters` hold after the update, too. */
+  /** Conditions that the row must meet after an update; null: the row must still meet the conditions of `filters`. */
   readonly becomes: readonly RightFilter[] | null
 }
 

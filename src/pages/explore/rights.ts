@@ -35,7 +35,9 @@ export interface Meaning {
   readonly toDecide: readonly Part[]
   readonly mine: readonly Part[]
   readonly team: readonly Part[]
-  /** Entities of which the person may read more rows than the parts above show. `views`: the same for views. */
+  /**
+   * Entities of which the person may read more rows than the parts above show. `views`: views of which she may read more rows.
+   */
   readonly collections: readonly Resource[]
   readonly views: readonly Resource[]
   readonly creations: readonly Creation[]
@@ -162,8 +164,8 @@ function mineOf(resource: Resource, scoped: readonly Scoped[]): Part[] {
     const own = scoped.filter((one) => one.words === words)
     const conditions = commonConditions(own)
     const filters = conditions.filter(({ name }) => isVisible(resource, name))
-    // A filter is left out if the person may not see its property. If she may also read rows of others, the list would show
-    // these, too: then the part is left out.
+    // A filter is left out if the person may not see its property. If she may also read rows of other people, the list without
+    // this filter would show these rows, too: then the part is left out.
     if (filters.length < conditions.length && own.length < scoped.length) return []
     const id = own[0]?.scope === 'record' ? (filters.find(({ name }) => isId(name))?.values[0] ?? null) : null
     return { resource, words, filters, id }
@@ -211,8 +213,8 @@ function openValues(deciding: readonly Scoped[], name: string): Condition[] {
 }
 
 /**
- * Returns the filter that leaves out the person's own rows, which the rights in `others` admit. Empty: there are no such rights.
- * Null: no filter leaves out these rows, or the rights in `others` admit further rows.
+ * Returns the filter that leaves out rows that refer to the person. `others`: the rights that admit these rows. Empty: there are
+ * no such rights. Null: no filter leaves out these rows, or one of the rights admits rows that do not refer to her.
  */
 function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[] | null {
   if (others.some(({ scope }) => scope !== 'mine')) return null

@@ -28,7 +28,8 @@ export async function findHits(
 ): Promise<readonly Hit[]> {
   const found = await Promise.all(
     collections.flatMap((collection) => {
-      // A view can hide a property that `targets` names. Then only the server checks this condition, when the form is saved.
+      // A view can hide a property that `targets` names. Then only the server checks the condition on this property, when the
+      // form is saved.
       const shown = targets.filter((one) => findNamed(collection.properties, one.name) !== undefined)
       if (part === '') return readHits(collection, shown, signal)
       return nameParts(collection).map(({ name, hasParts }) =>

@@ -45,8 +45,8 @@ interface Sessions {
   /** Why a key or a sign-in was refused, in words of the server or of this page. */
   readonly refusal: string
   /**
-   * Key of a link that was opened in this tab, although the tab has another session. The page asks the reader which of the two to
-   * use. Empty: the link's key cannot be used. Null: the page does not ask.
+   * Key of a link that was opened in this tab, which has a different session already. The page asks the reader whether to use the
+   * key or to keep the session. Empty: the link's key cannot be used. Null: the page does not ask.
    */
   readonly offered: string | null
   /** True if the person's sign-in has ended, and cannot be renewed: the page stays as it is, and asks to sign in again. */
@@ -57,7 +57,10 @@ let person: Person | null = null
 
 export const sessionStore = new Store<Sessions>({ session: storedSession(), refusal: '', offered: null, isEnded: false })
 
-/** Returns the stored session: of the person or the key of this tab; if the tab has none, of the key that this computer keeps. */
+/**
+ * Returns the stored session, of the person or the key of this tab. If the tab has neither, returns the session of the key that
+ * this computer keeps.
+ */
 function storedSession(): Session | null {
   person = storedPerson()
   if (person !== null) return sessionOf(person)
@@ -158,7 +161,7 @@ export function endSignIn(): void {
 
 /** Forgets key and tokens. `refusal`: why the key or the sign-in was refused; empty if nothing was refused. */
 export function endSession(refusal = ''): void {
-  // This computer may keep a key that differs from the refused key. It is not forgotten.
+  // This computer may keep a key that differs from the refused key. Such a key is not forgotten.
   const isKept = sessionStore.value.session?.authorization === `ApiKey ${readText('localStorage', KEY)}`
   if (refusal === '' || isKept) forgetText('localStorage', KEY)
   forgetText('sessionStorage', KEY)

@@ -267,7 +267,7 @@ function usableRefreshToken(): string | null {
   return person !== null && person.signInId === claimed ? person.refreshToken : null
 }
 
-/** Renews the token; callers at the same time share one request, since a refresh token may be good for only one use. */
+/** Renews the token. Calls at the same time share one request, because a refresh token may be valid for only one use. */
 function renew(): Promise<Renewal> {
   renewal ??= renewOnce().finally(() => {
     renewal = null
@@ -284,9 +284,10 @@ async function renewOnce(): Promise<Renewal> {
     const response = await refreshTokenGrantRequest(authorizationServer(), client(), None(), refreshToken, options())
     const tokens = await processRefreshTokenResponse(authorizationServer(), client(), response)
     const next = personOf(tokens, before)
-    // The person may have signed out meanwhile. OpenID Connect Core 1.0, 12.2: the subject stays the same.
+    // The new tokens are dropped if the person has signed out meanwhile, or if their subject differs: it must stay the same.
+    // OpenID Connect Core 1.0, 12.2
     if (signedIn()?.refreshToken !== refreshToken || next.subject !== before.subject) return 'refused'
-    // An issuer may renew only the access token. A page that sends the ID token would then send the old one again.
+    // An issuer may renew only the access token. If the page sends the ID token, it would then send the old ID token again.
     if (next.token === before.token) return 'refused'
     isLost = false
     keepPerson(next)
@@ -298,7 +299,8 @@ async function renewOnce(): Promise<Renewal> {
 }
 
 /**
- * Sets a timer that renews the token before its end. A hidden tab has no timer, so that the issuer's own time limits apply to it.
+ * Sets a timer that renews the token before its end. A hidden tab has no timer: its renewals would keep the person signed in
+ * although she does not use the page, against the issuer's time limits.
  */
 export function watchEnd(): void {
   clearTimeout(timer)

@@ -30,8 +30,8 @@ const firstInstant = (day: string, zone: string) => instantOf(`${day}T00:00`, zo
 
 /**
  * Returns the conditions of rows whose time overlaps these days: a row begins before the last day is over, and ends on the first
- * day or later. An end at the midnight that begins the first day counts, because programs that know only days write the last day
- * in this way. Rows without a start or without an end do not match.
+ * day or later. An end at midnight, when the first day begins, counts: programs that know only days write the last day as its
+ * midnight. Rows without a start or without an end do not match.
  */
 export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: string): Condition[] {
   if (start.kind === 'date')
@@ -45,7 +45,10 @@ export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: st
   ]
 }
 
-/** Finds the two conditions of a span among filters, also if a person has typed them into the address. Null: there are none. */
+/**
+ * Finds the two conditions of a span among filters, also if a person has typed them into the address. Returns null if one is
+ * missing or is no date, or if the first day is after the last.
+ */
 export function spanIn(span: Span | null, filters: readonly Condition[], zone: string): FoundSpan | null {
   if (span === null) return null
   const indexOf = (name: string, signs: readonly string[]) =>
@@ -65,7 +68,7 @@ interface Limit {
   readonly value: string
 }
 
-/** Returns the day that a condition names. Null: the value is no date, or there is no condition. */
+/** Returns the day that a condition names. Returns null if there is no condition, or if its value is no date. */
 function limitOf({ start: { kind } }: Span, filter: Condition | undefined, zone: string): Limit | null {
   const { sign = '', values: [value = ''] = [] } = filter ?? {}
   const local = kind === 'date' ? instantOf(`${value}T00:00`, 'UTC') && value : localOf(value, zone)?.slice(0, 10)

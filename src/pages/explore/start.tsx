@@ -23,7 +23,7 @@ import { announce, writesStore } from './writes.ts'
 /** Maximum rows of a list on this page; a link leads to all of them. */
 const ROWS_MAX = 10
 const TEAM_ROWS_MAX = 5
-/** Maximum lists of each kind: rows to decide, own rows, and rows of the team. */
+/** Maximum lists of each kind: rows to decide, rows of the person herself, and rows of her team. */
 const PARTS_MAX = 2
 /** Maximum requests of the page, not counting the requests for the OpenAPI document and the rights. */
 const REQUESTS_MAX = 9
@@ -97,8 +97,8 @@ function useFreshness(): void {
 }
 
 /**
- * Returns the number of requests for the person's record and for all lists. Each list of own rows may also ask for its totals by
- * state.
+ * Returns the number of requests for the person's record and for all lists. Each list of her own rows may also need a request for
+ * its totals by state.
  */
 function requestsOf({ toDecide, mine, team }: Meaning): number {
   return 1 + Math.min(PARTS_MAX, toDecide.length) + 2 * Math.min(PARTS_MAX, mine.length) + Math.min(PARTS_MAX, team.length)

@@ -110,7 +110,7 @@ export function Table({ resource, columns, rows, view }: TableProps) {
   )
 }
 
-/** Names of properties that have e-mail addresses, and the form of an address. */
+/** Matches names of properties that have e-mail addresses. `MAIL`: matches an e-mail address. */
 const MAIL_NAME = /mail$/i
 const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
@@ -118,7 +118,7 @@ interface CellProps {
   readonly resource: Resource
   readonly property: Property
   readonly row: Row
-  /** Null if the row is open already; then its id is no link. */
+  /** View in which the id of the row is a link that opens the row; null: the row is open already, and its id is no link. */
   readonly view: View | null
   /** Returns whether the reader may read the row that a reference names. Without this function, references have no links. */
   isReadable?(found: Found): boolean

@@ -90,8 +90,8 @@ function typedDecimal(text: string): Typed {
 
 /**
  * Reads a number in the reader's language, and returns a JSON number with the same digits; null if the text is no number. Comma
- * and point are both accepted as the decimal mark, because a keypad may have only one of them. If exactly three digits follow,
- * only the decimal mark of the reader's language is accepted: the other mark could separate thousands.
+ * and point are both accepted as the decimal mark, because a keypad may have only one of them. If exactly three digits follow the
+ * mark, it must be the decimal mark of the reader's language: the other mark could separate thousands.
  */
 export function numberOf(text: string, [decimal, group]: readonly [string, string] = [DECIMAL_MARK, GROUP_MARK]): string | null {
   const plain = latinDigits(text.trim())

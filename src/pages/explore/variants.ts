@@ -68,7 +68,9 @@ export function withoutContained(variants: readonly Variant[]): readonly Variant
   )
 }
 
-/** Returns the names of the properties whose values after the update a right lists. The page has buttons for these values. */
+/**
+ * Returns the names of the properties for which a right lists the values after the update. The page has buttons for these values.
+ */
 function decidedNames({ becomes }: WriteRight): readonly string[] {
   return (becomes ?? []).filter(({ sign }) => sign === '=' || sign === '[]').map(({ name }) => name)
 }

@@ -131,7 +131,7 @@ export const viewStore = new Store(readView(location.hash))
 export function changed(view: View, parts: Partial<View>): View {
   const isOther = parts.filters !== undefined || parts.sort !== undefined || parts.size !== undefined
   const isOtherSummary = isOther || ['show', 'by', 'and', 'groupSort'].some((name) => name in parts)
-  // A form belongs to the row for which it was opened.
+  // A form belongs to the row for which it was opened, so it closes when a different row opens.
   const isOtherRow = parts.row !== undefined && parts.row !== view.row
   return {
     ...view,
@@ -145,7 +145,7 @@ export function changed(view: View, parts: Partial<View>): View {
 /** Shows the view with some parts changed; the browser's Back returns to the view before. */
 export const change = (view: View, parts: Partial<View>) => go(changed(view, parts))
 
-/** Shows another view. `isStep`: the browser's Back returns to the current view. */
+/** Shows a view. `isStep`: the browser's Back returns to the view that is shown now. */
 export function go(view: View, isStep = true): void {
   const hash = printView(view)
   if (isStep) history.pushState(null, '', hash)

@@ -45,9 +45,12 @@ export interface FormField {
 export interface WriteRight {
   /** Names of the properties that the right lets the reader set; null: all. */
   readonly properties: readonly string[] | null
-  /** Conditions of the row: before an update or a deletion, after a create. */
+  /** Conditions that the row must meet before an update or a deletion, or after a create. */
   readonly conditions: readonly Condition[]
-  /** Conditions of the row after an update, for the properties that they name; null: `conditions` hold after the update, too. */
+  /**
+   * Conditions that the row must meet after an update. Properties that they do not name must meet `conditions` after the update,
+   * too. Null: all properties must still meet `conditions`.
+   */
   readonly becomes: readonly Condition[] | null
 }
 
@@ -208,7 +211,7 @@ function isSame(kind: Kind, value: unknown, operand: string): boolean {
   return String(value) === operand
 }
 
-/** Compares numbers and times. Null: texts, whose order only the database knows, and invalid operands. */
+/** Compares numbers and times. Returns null for texts, whose order only the database knows, and for invalid operands. */
 function compares(kind: Kind, sign: string, value: unknown, operand: string): boolean | null {
   const isTime = kind === 'instant' || kind === 'date'
   if (!isTime && kind !== 'decimal' && kind !== 'integer') return null

@@ -31,7 +31,7 @@ export function instantOf(local: string, zone: string, before = ''): string | nu
   // Browsers parse 30 February as 2 March.
   if (!LOCAL.test(local) || Number.isNaN(wall) || !printMs(wall).startsWith(whole)) return null
   if (before !== '' && localOf(before, zone) === printMs(wall) + fraction) return before
-  // Clocks change by a day at most, and not twice in two days. So the offset is that of one day before, or of one day after.
+  // Clocks change by a day at most, and not twice in two days. So the offset equals the offset one day before or one day after.
   const early = wall - offsetMs(wall - DAY_MS, zone)
   const late = wall - offsetMs(wall + DAY_MS, zone)
   const isOfZone = (ms: number) => ms + offsetMs(ms, zone) === wall
