@@ -170,7 +170,7 @@ function Twins({ check, takes, take }: TwinProps) {
   )
 }
 
-/** Maximum values that are shown of a row. People recognize the row by a few values. */
+/** Maximum number of values of a row that are shown. People recognize the row by a few values. */
 const VALUES_SHOWN = 3
 
 const wordsOfValues = (row: ImportRow | undefined, references: References) =>

@@ -1,4 +1,4 @@
-// Takes a file that is dropped on the page, or chosen, if the reader may create rows.
+// Takes the file of an import, which is dropped on the page or chosen in a field. Only for readers who may create rows.
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { importWorkOf } from './importWork.ts'

@@ -50,7 +50,7 @@ interface Matched {
  */
 const NAMES_SHARE = 0.5
 /**
- * Minimum number of names for which `NAMES_SHARE` is enough. Fewer names must all be stored, because a few names can match by
+ * Minimum number of names to which `NAMES_SHARE` applies. Fewer names must all be stored, because a few names can match by
  * chance.
  */
 const FEW_NAMES = 5
@@ -58,7 +58,7 @@ const FEW_NAMES = 5
 /** A property whose values can find the stored row for a row of the file. */
 interface Candidate {
   readonly property: ImportProperty
-  /** False for names, which two people can have. */
+  /** True if all values look like numbers or e-mail addresses; false for names, which two people can have. */
   readonly isIdentifier: boolean
 }
 

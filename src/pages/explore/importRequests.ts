@@ -29,8 +29,8 @@ const PAUSE_SECONDS = 5
 const WAIT_SECONDS_MAX = 3_600
 
 /**
- * Calls `run`, which sends a request, until it succeeds. @throws Problem for an error that a retry does not help, or after too
- * many attempts; AbortError
+ * Calls `run`, which sends a request, until it succeeds. @throws Problem if a retry does not help, or after too many attempts;
+ * AbortError
  */
 export async function untilAnswered<T>(run: () => Promise<T>, watch: Watch): Promise<T> {
   for (let tries = 1; ; tries++) {

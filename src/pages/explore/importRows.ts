@@ -20,7 +20,8 @@ export interface ImportValue {
   /** The cell as the file has it. */
   readonly cell: string
   /**
-   * True if the cell has a value by which a referenced row is found, such as its name; false if the cell has the value itself.
+   * True if the cell has a value by which a referenced row is found, such as its name; false if the cell has the value of the
+   * property itself.
    */
   readonly isName: boolean
 }

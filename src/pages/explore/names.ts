@@ -16,8 +16,8 @@ export function namingProperty({ properties }: Resource): Property | null {
 const WHOLE = /^((display|full)?name)$/i
 
 /**
- * Returns the properties that make up a row's name. Usually this is one property. If the reader may not see the whole name of a
- * person, these are `KnownAs`, `FirstName` and `LastName`.
+ * Returns the properties that make up a row's name. Usually this is one property. For a person whose whole name the reader may
+ * not see, these are `KnownAs`, `FirstName` and `LastName`.
  */
 export function nameParts(resource: Resource): readonly Property[] {
   const naming = namingProperty(resource)

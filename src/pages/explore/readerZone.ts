@@ -1,4 +1,4 @@
-// The time zone in which the reader sees date-times: UTC, or that of the computer.
+// The time zone in which the reader sees date-times: UTC, or the zone of the computer.
 import { keepText, readText } from './storage.ts'
 import { Store } from './store.ts'
 

@@ -21,7 +21,7 @@ export async function renewRights(pauseMs = 0): Promise<void> {
     const rights: readonly Right[] = await (await send('Rights')).json()
     if (textOf(rights) === textOf(known.rights)) return
     const document = await (await send('openapi.json')).json()
-    // The session of the tab may have changed meanwhile.
+    // The rights are dropped if the session of the tab has changed meanwhile.
     if (knownStore.value !== known || sessionStore.value.session?.id !== known.sessionId) return
     knownStore.set({ ...known, rights, document, resources: resourcesOf(document, rights) })
     say('What you may do here has changed. The page shows what you may do now.')

@@ -30,7 +30,7 @@ export interface Creation {
   readonly isMine: boolean
 }
 
-/** The parts of a person's start page. Each row and each resource is in one part only. */
+/** Meaning of a person's rights for her start page: its parts, further rows that she may read, and what she may create. */
 export interface Meaning {
   readonly toDecide: readonly Part[]
   readonly mine: readonly Part[]

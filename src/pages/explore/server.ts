@@ -3,7 +3,7 @@ import type { SignIn } from '../../model/signIn.ts'
 
 const facts = document.querySelector<HTMLElement>('#explore')?.dataset
 
-/** Address of the root of the server, by the host name that the browser used. */
+/** Address of the root of the server, with the host name that the browser used. */
 export const ROOT = new URL(facts?.root ?? './', location.href.replace(/[?#].*/s, '')).href
 
 /** Settings for the sign-in of people; null if people cannot sign in at this server. */

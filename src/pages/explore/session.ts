@@ -127,12 +127,12 @@ export function keepKey(key: string, staysHere = false): void {
   sessionStore.set({ session: sessionOfKey(key), refusal: '', offered: null, isEnded: false })
 }
 
-/** Keeps the tab's own session, and closes the question which key to use. */
+/** Keeps the tab's session, and drops the key of the link. */
 export function keepOwnSession(): void {
   sessionStore.set({ ...sessionStore.value, refusal: '', offered: null })
 }
 
-/** The person who is signed in; null for keys. */
+/** Returns the person who is signed in; null if nobody is, as with a key. */
 export function signedIn(): Person | null {
   return person
 }

@@ -339,7 +339,7 @@ const isOver = () => (signedIn()?.endsMs ?? Number.POSITIVE_INFINITY) <= Date.no
 /** Returns the session for a request. Waits for a renewal only if the token has ended. */
 export async function sessionForRequest(): Promise<Session | 'ended' | 'away'> {
   await claiming
-  // Without a refresh token the server decides when a token has ended: its clock may differ.
+  // Without a refresh token, the server decides when the token has ended, because this machine's clock may be wrong.
   if (!isDue()) return currentSession()
   if (isOver()) return renewedSession()
   if (!isLost) renewInTime()

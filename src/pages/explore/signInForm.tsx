@@ -1,4 +1,5 @@
-// Asks who the reader is: sign-in, the form for a key, the question which key to use, and what to do for a person without rights.
+// Asks who the reader is, by sign-in or by a key. Also asks which of two keys to use, and tells a person without rights what to
+// do.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAnswer } from './api.ts'
 import { Button } from './controls.tsx'

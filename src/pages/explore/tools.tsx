@@ -146,7 +146,7 @@ export const hasKeptColumns = (plural: string) => readText('localStorage', colum
  */
 export function keptColumns(resource: Resource): readonly Property[] {
   const { properties } = resource
-  // A stored text may be anything, so only names of this resource are taken from it.
+  // A stored text may be anything, so only names of the resource's properties are taken from it.
   const names = new Set(readText('localStorage', columnsKey(resource.plural))?.match(/[\w.]+/g))
   const all = allProperties(resource)
   const kept = [...names].flatMap((name) => all.find((property) => property.name === name) ?? [])

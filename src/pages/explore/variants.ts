@@ -43,8 +43,8 @@ export function createVariants({ creates, createFields, entity }: Writable): rea
 }
 
 /**
- * Returns the forms that change a row. A right that does not admit the row has no form. A right has no form either if the page
- * has buttons for all values that it lets the reader set.
+ * Returns the forms that change a row. A right has no form if it does not admit the row, or if the page has buttons for all
+ * values that the right lets the reader set.
  */
 export function updateVariants({ updates, updateFields }: Writable, resource: Resource, row: Row): readonly Variant[] {
   return updates.flatMap((right) => {

@@ -86,7 +86,7 @@ function addFilter(filters: Filter[], name: string, value: string): void {
   else filters[before] = { name: bare, sign, values: [...(filters[before]?.values ?? []), value] }
 }
 
-/** Parameters of a query string; undefined ones are left out. */
+/** Parameters of a query string; undefined parameters are left out. */
 export type Parameters = Readonly<Record<string, string | undefined>>
 
 /** Returns the API's parameters for a filter. An operand that looks like the beginning of an operator gets a `=` in front. */

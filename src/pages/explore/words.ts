@@ -71,7 +71,10 @@ export function spanInWords({ words, start: { kind } }: Span, { days, hours }: F
   return [words, days.from === days.to ? 'on' : 'between', formatDays(days.from, days.to)]
 }
 
-/** Returns `may=update(Status)` in words: "decide" if rights limit the new values of each of its properties, "change" if not. */
+/**
+ * Returns the filter `may` in words: for `update(Status)`, "decide" if rights limit the new values of each of its properties,
+ * otherwise "change".
+ */
 function mayInWords({ plural }: Resource, { values: [value = ''] }: Filter): string {
   const [, verb, list] = /^(\w+)(?:\((.*)\))?$/.exec(value) ?? []
   if (verb === 'delete') return 'that I may delete'

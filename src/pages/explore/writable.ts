@@ -48,8 +48,8 @@ export interface WriteRight {
   /** Conditions that the row must meet before an update or a deletion, or after a create. */
   readonly conditions: readonly Condition[]
   /**
-   * Conditions that the row must meet after an update. Properties that they do not name must meet `conditions` after the update,
-   * too. Null: all properties must still meet `conditions`.
+   * Conditions that the row must meet after an update. Properties that these conditions do not name must meet `conditions` after
+   * the update, too. Null: all properties must still meet `conditions`.
    */
   readonly becomes: readonly Condition[] | null
 }

@@ -8,7 +8,7 @@ import { Store } from './store.ts'
 /** Number of writes of this page so far; lists and rows are read again after each. */
 export const writesStore = new Store(0)
 
-/** Has lists and rows read again, and shows a message about what was done. Empty: no message is shown. */
+/** Makes the page read lists and rows again, and shows a message about what was done. Empty: no message is shown. */
 export function announce(message: string): void {
   writesStore.set(writesStore.value + 1)
   if (message !== '') say(message)

@@ -21,8 +21,8 @@ export function localOf(instant: string, zone: string): string | null {
 
 /**
  * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. If clocks skip the
- * time, it is moved later by as much as they skip. If clocks repeat the time, returns the first of its two instants, or `before`
- * if `before` is one of them. `before`: the instant that the field had. Null: the text is no time.
+ * time, it is moved later by as much as they skip. If clocks repeat the time, returns `before` if it is one of the two instants,
+ * otherwise the first. `before`: the instant that the field had. Null: the text is no time.
  */
 export function instantOf(local: string, zone: string, before = ''): string | null {
   const [, fraction = ''] = LOCAL.exec(local) ?? []
