@@ -142,7 +142,7 @@ export class ChangeFeed {
   private areSealed(rights: GrantedRights | null): boolean {
     const { entities, views } = this.parts
     const textOf = (collection: Collection) => rights?.accessTo(collection).read?.text ?? null
-    // If the key may read all of the view's entity, the view hides nothing from it.
+    // If the key may read all of the view's entity, the view hides nothing from the key.
     return entities.some((entity) => textOf(entity)) || views.some((view) => textOf(view) && textOf(view.base) !== '')
   }
 

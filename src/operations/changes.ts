@@ -88,7 +88,7 @@ export class Changes {
       const compile = (start: FeedPosition | null) => source.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, from, { ...query, pageSize })
       events.push(...page.events)
-      // If more events follow, the page ends at its last event, which this read or an earlier read has found.
+      // If more events follow, the next page begins after the last event of `lines`, which an earlier read may have found.
       if (page.more) return { events, more: true, end: readToken(events.at(-1)?.token ?? '') as ChangesToken }
       if (last === null) return { ...page, events }
       // The loop goes on until the page is full, because a short page would tell how many events are hidden.
@@ -119,8 +119,8 @@ export class Changes {
     const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewNamed(row.entity) }))
     const events = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
-    // All events before `settled` were read. A history also has later events. Its page ends at `settled` anyway, because
-    // transactions in progress may still add events between `settled` and a later event.
+    // All events before `settled` were read, so the page ends there. A page of a history also ends there, although it can have
+    // later events: transactions in progress may still add events between `settled` and a later event.
     const { run, oldestRunning } = first
     const { position, number } = (more && page.at(-1)) || { position: oldestRunning, number: '0' }
     return { events, more, end: { run, position, number } }
@@ -270,8 +270,8 @@ function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest):
   // The request arrived during the poll, so the poll did not search for it. The request waits for the next poll.
   if (found === undefined || comparePositions(found.from, after) > 0) return false
   if (isLater(found.position, after)) return true
-  // If nothing was found, all events up to the newest one are hidden. If an event up to `after` was found, the poll began at the
-  // position of another request, and may have read no event after `after`.
+  // The position is null if all events up to the newest one are hidden. If the poll found an event that is not after `after`, the
+  // poll began at the position of another request. The poll may then have read no event after `after`.
   if (found.position === null) seen.set(view, newest)
   return false
 }

@@ -12,7 +12,7 @@ interface Limit {
   readonly nounPlural: string
   /** Advice that follows "Retry after the seconds in Retry-After" in messages. */
   readonly remedy: string
-  /** Maximum bytes that all requests of this kind together may hold until they end; infinite if they hold none. */
+  /** Maximum bytes that all requests of this kind together may hold until they end. Infinity for a kind that holds none. */
   readonly bytesMax: number
   /** True if a client can resume after an eviction without losing data. */
   readonly isResumable: boolean

@@ -21,9 +21,9 @@ export interface CopyQuestionsParts {
 }
 
 /**
- * Answers from the copies `current` in the same turn of the event loop. These copies are of one snapshot, taken after the request
- * arrived. If they cannot answer, returns a promise: the copies of the needed tables are refreshed and searched. If these cannot
- * answer either, the database is asked.
+ * Answers questions without a promise if the copies `current` can answer. These are of one snapshot, taken after the request
+ * arrived. Otherwise returns a promise, for which the copies of the needed tables are refreshed and searched. If the refreshed
+ * copies cannot answer either, the database is asked.
  */
 export class CopyQuestions implements RowQuestions {
   constructor(
@@ -45,7 +45,7 @@ export class CopyQuestions implements RowQuestions {
     return this.find(entity, filters).then((page) => (page ? page.total > 0 : database.some(entity, filters)))
   }
 
-  /** Finds rows in this turn of the event loop. Returns null if the current copies cannot answer. */
+  /** Finds rows in the copies `current`, without a promise. Returns null if these copies cannot answer. */
   private findNow(entity: Entity, filters: readonly Filter[]): FoundPage | null {
     const { memory } = this.parts
     const tables = tablesOf(entity, filters)

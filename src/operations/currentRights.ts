@@ -26,7 +26,7 @@ interface CurrentRightsParts {
   readonly listReads: Pick<ListReads, 'read'>
 }
 
-/** Rights that were decided from copies. They are valid for this version of the copies, in the minute of `time`. */
+/** Rights that were decided from copies. They are valid while the copies have this `version`, in the minute of `time`. */
 interface KeptRights {
   readonly version: Version
   readonly time: RequestTime

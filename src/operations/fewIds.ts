@@ -5,7 +5,10 @@ import { wasEnded } from '../execute/listReads.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Filter } from '../model/query.ts'
 
-/** Marks the unions (D103) that compare references with few ids: `hasFewIds`. The query finds the same rows as before. */
+/**
+ * Returns the query with `hasFewIds` set in the unions (D103) that compare references with few ids. This does not change which
+ * rows match.
+ */
 export async function withFewIds<Query extends { readonly filters: readonly Filter[] }>(
   query: Query,
   entity: Entity,

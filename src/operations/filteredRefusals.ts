@@ -70,8 +70,8 @@ export class FilteredRefusals {
   }
 
   /**
-   * Returns `cause` with the id of the refused row in its message; null if the row no longer matches. `may`: value of the
-   * parameter `may` that would leave out rows that the key may not write. Null: the key may write every row.
+   * Returns `cause` with the id of the refused row in its message; null if the row no longer matches. `may`: the value with which
+   * the query parameter `may` leaves out rows that the key may not write. Null: the key may write every row.
    */
   private named(cause: ApiError, { refused, found, refusedId }: FilteredState, may: string | null): ApiError | null {
     const { code, details, target, headers } = cause

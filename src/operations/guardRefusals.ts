@@ -42,8 +42,8 @@ export class GuardRefusals {
   ) {}
 
   /**
-   * Finds a row that the key may read or write, in the form of `compileComparison`. `changes`: what the write sets. `reach`:
-   * guard of all rights to this kind of write; null: they admit every row. @throws ApiError NotFound
+   * Returns a row that the key may read or write, with all columns of `compileComparison`. `changes`: what the write sets.
+   * `reach`: guard of all rights to this kind of write; null: they admit every row. @throws ApiError NotFound
    */
   async find(id: string, guard: Guard, changes: Assignments, reach: Guard | null = guard): Promise<Row> {
     const [row] = await this.database.read(compileComparison(this.entity, id, guard, changes))
@@ -154,8 +154,8 @@ function ofOwnValues(guard: Guard): Guard {
 }
 
 /**
- * Returns the filters that failed, if the key sees their properties. Of several failed paths that begin with one reference, it
- * returns only the first. So the error does not tell which properties of the referenced row do not match.
+ * Returns the failed filters whose properties the key sees. Of several failed paths that begin with one reference, it returns
+ * only the first. So the error does not tell which properties of the referenced row do not match.
  */
 function failedOf(compared: readonly Compared[], seen: Seen): Filter[] {
   const failed: Filter[] = []

@@ -181,7 +181,8 @@ export class Idempotency {
   }
 
   /**
-   * Like `findStored`, after a write whose outcome may be unknown. @throws ApiError also OutcomeUnknown, if the database fails
+   * Like `findStored`, after a write whose outcome may be unknown. @throws as `findStored`; ApiError OutcomeUnknown if the
+   * database fails
    */
   async findStoredAfterWrite(claim: IdempotencyClaim | null): Promise<Row[] | null> {
     try {
@@ -218,7 +219,7 @@ export class Idempotency {
     if (current.length < rows.length)
       throw new ApiError('NotFound', 'The write was done, by another version of the server, and a row of it was deleted since.')
     const byId = new Map(current.map((row) => [row[0], row]))
-    // The values after the columns of the stored row, such as the outcome of an upsert, are kept.
+    // Keeps the last two values of each stored row: after an upsert, one of them is the outcome of the row.
     return rows.map((row) => [...(byId.get(row[0] ?? null) ?? []), ...row.slice(-2)])
   }
 }

@@ -22,8 +22,8 @@ export class RightsMoment {
 }
 
 /**
- * Thrown if the rights of the person have changed since the request began: the copies in which its rows are found give different
- * rights.
+ * Thrown if the copies in which the rows of a request are found no longer give the person the rights with which the request
+ * began.
  */
 export class RightsChanged extends ApiError {
   /** `tables`: entities whose copies the next attempt has to refresh together. */

@@ -12,8 +12,8 @@ import { RightsChanged, type RightsMoment } from './momentRights.ts'
 const ATTEMPTS_MAX = 3
 
 /**
- * Returns the copies that a query needs: first of its own table, then of the other tables in `tables`, then those from which its
- * rights follow. Returns null if one of `tables` has no copy.
+ * Returns the copies that a query needs: first those of `tables`, then further copies from which the rights follow. The first of
+ * `tables` is the table of the query's entity. Returns null if one of `tables` has no copy.
  */
 export function neededCopies(memory: TableCopies, tables: readonly Entity[], moment: RightsMoment | null): NeededCopies | null {
   const own = memory.allOf(tables)
@@ -21,7 +21,7 @@ export function neededCopies(memory: TableCopies, tables: readonly Entity[], mom
 }
 
 export class NeededCopies {
-  /** Copies of the query's tables, its own table first, then further copies from which the rights follow. */
+  /** Copies of the query's tables, beginning with the table of its entity, then further copies from which the rights follow. */
   private readonly all: readonly TableCopy[]
 
   /** `own`: copies of the query's tables. `moment`: has the copies from which the rights follow; null if there are none. */
@@ -66,7 +66,7 @@ export class NeededCopies {
     await this.memory.refresh(all)
   }
 
-  /** Calls `waitForCopies` for all copies. `prepare`: prepares the query's own table. */
+  /** Returns what `waitForCopies` returns for all copies. `prepare`: called with the table of the query's entity. */
   waitFor(prepare: (table: ColumnTable) => Promise<void> | null, attempt: number): Promise<void> | null {
     return waitForCopies(this.memory, this.all, () => prepare(this.table), attempt)
   }
@@ -86,9 +86,9 @@ export function tablesIn(copies: readonly TableCopy[]): Tables {
 }
 
 /**
- * Returns a promise to await before copies are searched: until changed rows are taken in, until all copies are of one snapshot
- * again, or until `prepare` has learned the order of new texts. Null: there is nothing more to wait for, so search in this turn
- * of the event loop. `attempt`: from 1.
+ * Returns a promise to await before copies are searched: until they have taken in changed rows, until all of them are of one
+ * snapshot again, or until `prepare` has learned the order of new texts. Null: there is nothing more to wait for, so the caller
+ * must search in this turn of the event loop. `attempt`: from 1.
  */
 export function waitForCopies(
   memory: TableCopies,

@@ -39,7 +39,7 @@ export interface RefusedUpdate extends Refused {
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
   /**
-   * Guard of all rights to update; null: they admit every row. An update of a row that this guard admits gets no 404, even if the
+   * Guard of all rights to update; null: they admit every row. If this guard admits a row, its update gets no 404, even if the
    * rights that the update uses do not admit the row.
    */
   readonly reach: Guard | null
@@ -73,9 +73,9 @@ export class Refusals {
   }
 
   /**
-   * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone. The
-   * error can also say that the cause was not found in time. `violation`: the constraint that refused the write, because other
-   * requests had written in the meantime; null: no constraint refused it.
+   * Returns why a write was refused, such as NotFound, PreconditionFailed or ReferenceNotFound; null if the cause is gone. If the
+   * database fails during the search for the cause, returns the error of the search, such as a 503. `violation`: the constraint
+   * that refused the write, because other requests had written in the meantime; null: no constraint refused it.
    */
   async explainRefusal(write: RefusedWrite, violation: ConstraintViolation | null): Promise<ApiError | null> {
     try {
@@ -127,7 +127,8 @@ export class Refusals {
     const counts = await countReferring(this.database, entity, id, referring, rights)
     if (counts === null && violation === null) return this.reads.notFound(id)
     const isReferred = violation !== null || counts?.some((count) => count > 0)
-    // If a foreign key was violated, the referring rows may also be of a table that is not an entity.
+    // If a foreign key was violated, the referring rows may be of a table that is not an entity, so `referring` may lack their
+    // column.
     const isWhole = violation === null
     return isReferred ? stillReferenced(entity, id, referring, counts ?? [], rights, isWhole) : null
   }

@@ -58,8 +58,9 @@ export interface KeysInUse {
   /** Charges one request and returns the current rights of the key. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<GrantedRights>
   /**
-   * Charges `count` more requests for a request that costs as much work as several. `neverAllowed`: makes the error if the limit,
-   * `limit` requests per `period`, can never allow this number; default: the error for a body. @throws ApiError
+   * Charges `count` more requests for a request that costs as much work as several. `neverAllowed`: makes the error for a number
+   * that the limit, `limit` requests per `period`, can never allow. Default: an error about a body with too many rows. @throws
+   * ApiError
    */
   chargeMore(charged: Charged, count: number, neverAllowed?: (limit: number, period: string) => ApiError): Promise<void>
 }

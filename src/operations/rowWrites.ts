@@ -33,7 +33,7 @@ export class RowWrites {
   readonly refusals: Refusals
   /** Columns, in all entities, that refer to rows of this entity. */
   readonly referring: readonly ReferringColumn[]
-  /** Referring columns of those tables that also copy values of the row. */
+  /** Columns of `referring` whose tables also copy a value of the row to which they refer. */
   readonly copying: readonly ReferringColumn[]
   /** Columns whose values other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
@@ -127,14 +127,14 @@ export class RowWrites {
     return expected
   }
 
-  /** Finds a row that the write may reach, or the key may read, in the form of `compileGet`. @throws ApiError NotFound */
+  /** Returns a row that the write may reach or the key may read, and its version. @throws ApiError NotFound */
   private find(id: string, guard: Guard | null): Promise<Row> {
     return guard === null ? this.reads.find(id) : this.refusals.guards.find(id, guard, NOTHING)
   }
 
   /**
    * Fills in copied properties of a row that refers to itself. PostgreSQL sets these only after the statement has returned the
-   * row.
+   * row, so the returned row does not have their new values.
    */
   withOwnCopies(row: Row): Row {
     let whole = row
@@ -144,8 +144,8 @@ export class RowWrites {
   }
 
   /**
-   * Fills in copied properties of rows that refer to each other or to themselves. PostgreSQL sets these only after it has
-   * returned the rows.
+   * Fills in copied properties of rows that refer to each other or to themselves. PostgreSQL sets these only after the statement
+   * has returned the rows, so the returned rows do not have their new values.
    */
   withCopiesAmong(rows: readonly Row[]): readonly Row[] {
     if (this.ownCopies.length === 0) return rows

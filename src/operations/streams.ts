@@ -158,11 +158,11 @@ function longestOf(rows: readonly Row[]): number {
 
 /** Maximum characters of a piece if all texts have their maximum length. */
 const BATCH_LENGTH_MAX = 8_000_000
-/** Maximum rows of a piece while other requests are served: a thousand would block the event loop for some milliseconds. */
+/** Maximum rows of a piece while other requests are served: a thousand rows would block the event loop for some milliseconds. */
 const BATCH_ROWS_SHARED = 100
 /**
- * Maximum duration of a read that lets the next piece be smaller. A longer read is slow because it sorts, and smaller pieces
- * would need more sorts.
+ * Maximum duration of a read after which the next piece is reduced to `PIECE_ROWS_SHARED`. A longer read is slow because it
+ * sorts, and smaller pieces would need more sorts.
  */
 const QUICK_MS_MAX = 30
 /** Time after a response during which other requests count as being served. */
@@ -184,7 +184,7 @@ function rowsOfBatch(paidRows: number, lastMs: number): number {
   return areOthersServed() && lastMs <= QUICK_MS_MAX ? Math.min(BATCH_ROWS_SHARED, paidRows) : paidRows
 }
 
-/** Slows a stream down while other requests are answered: it pauses twice as long as it has worked. */
+/** Slows a stream down while other requests are answered: it pauses twice as long as it has worked, up to `PAUSE_MS_MAX`. */
 export class StreamPace {
   private owedMs = 0
 

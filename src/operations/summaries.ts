@@ -39,7 +39,8 @@ export async function pageSummary(view: View, parts: ResourceParts, call: Resour
   const parse = () => parseSummary(view, call.query, 'json', call.access)
   if (memory === null) return pageFromDatabase(view, parts, call, parse(), 'noCopy')
   const plainTarget = targetOf(view, call)
-  // As in `pageList`: faults are reported even if the database fails, and copies that are not current have no cached response.
+  // As in `pageList`, the query is parsed before the database is asked, so that its faults are reported even if the database
+  // fails. A target in the cache has no faults.
   const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
   const target = withReach(plainTarget, parsed)
@@ -105,7 +106,10 @@ function hasPaths({ filters, keys, figures }: SummaryQuery): boolean {
 /** Estimated memory of one value in a group from the database, in bytes. */
 const CELL_BYTES = 32
 
-/** Copies the groups to the heap, if there is memory to hold them. @throws ApiError ServiceUnavailable */
+/**
+ * Copies the groups to the heap, where they can be read after the grouping is closed. `hold`: reserves memory for them. @throws
+ * ApiError ServiceUnavailable
+ */
 function holdGroups(grouping: Grouping, hold: (bytes: number) => void): Grouping {
   hold(grouping.bytes)
   return grouping.copyToHeap()
@@ -134,7 +138,7 @@ async function withGroups<Result>(
     const prepare = (table: ColumnTable) => table.prepareGroups(query, call, copies.tables)
     const wait = (attempt: number) => copies.waitFor(prepare, attempt)
     for (let attempt = 1, waiting = wait(attempt); waiting; waiting = wait(++attempt)) await waiting
-    // There was nothing to wait for in this turn of the event loop, so all copies are of this version.
+    // The wait has ended in this turn of the event loop, so this is the version of the rows that are grouped.
     const { version } = copies
     if (version === null) return copies.reason
     copies.requireRights()

@@ -79,6 +79,7 @@ export class Upserts {
       const written = await this.upserts.attempt(call, upsert, isLong, () => this.divide(call, read))
       if (written !== null) return this.answer(call, read, written)
       // The write may have been refused because it would change more copies than an ordinary statement can within its deadline.
+      // The next attempt is then a long write.
       isLong ||= this.upserts.mayRename(upsert)
     }
     throw await this.idempotency.refusalWithoutCause(claim)
