@@ -30,7 +30,9 @@ import {
 } from './guard.ts'
 import { allTrue, columns } from './parts.ts'
 
-/** A filter of a guard. `pair`: index in `Guard.pairs`. `time`: the row must match the filter before the write, or after it. */
+/**
+ * A filter of a guard. `pair`: index in `Guard.pairs`. `time`: whether the row must match the filter before or after the write.
+ */
 export interface GuardCondition {
   readonly pair: number
   readonly time: 'before' | 'after'

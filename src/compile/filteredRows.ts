@@ -188,7 +188,9 @@ function foundRows({ entity, params, guard }: FilteredParts): Sql {
   return sql`select ${rows.table}.id, ${isReached} as "Is" from ${rowsOf(all)} limit ${integer(FILTERED_ROWS_MAX + 1)}`
 }
 
-/** Condition that the rows may be locked: there are not too many, and the write may reach all of them. */
+/**
+ * Condition that the rows may be locked: there is at least one, there are at most `rowsMax`, and the write may reach all of them.
+ */
 function mayLock({ params: { rowsMax } }: FilteredParts): Sql {
   return sql`(select count(*) between 1 and ${rowsMax}::bigint and bool_and("Is") from "Found")`
 }

@@ -281,7 +281,7 @@ function anyOf(alternatives: readonly Sql[][]): Sql[] {
 
 /**
  * Returns the values of a written row as they will be stored. If the row refers to itself, PostgreSQL updates its copied values
- * only after the statement has returned the row.
+ * only after the statement has returned the row. So this function reads these values from the properties that they copy.
  */
 function returnedValue(entity: Entity, prefix: Sql): ValueOf {
   const stored = storedValue(prefix)

@@ -18,8 +18,8 @@ const compiledShape = shapeCache<Compiled>(2_000)
  */
 const cursorShape = shapeCache<Compiled>(500)
 
-// Names of computed columns have a capital letter. Columns of properties have none, but may have any name, such as `count` or
-// `n`.
+// Names of computed columns have a capital letter, so that they cannot clash with columns of properties. These have none, but may
+// have any name, such as `count` or `n`.
 
 /** Parameters of a list, by their use. */
 interface ListOperands {

@@ -89,9 +89,9 @@ function compileUnion({ either = [], hasFewIds }: Filter, operands: readonly Par
 
 /**
  * Compiles a filter on a property of the row that a reference names. A row has no such value if its reference is null, or if the
- * key may not read the referred row. So a filter that matches rows without a value becomes a condition that the reference names
- * no row whose value fails the filter. With `exists` PostgreSQL can join the tables, even if a list of ids would be too long for
- * its memory. If the statement reads a single row, PostgreSQL looks up one referred row.
+ * key may not read the referred row. So a filter that also matches rows without a value is negated: the reference must not name a
+ * row whose value fails the filter. With `exists` PostgreSQL can join the tables, even if a list of ids would be too long for its
+ * memory. If the statement reads a single row, PostgreSQL looks up one referred row.
  */
 function compileRelated(filter: Filter, path: RelatedPath, reference: Sql, operands: readonly Param[]): Sql {
   const isOfNone = matchesNone(filter)
@@ -109,7 +109,8 @@ export function referredIds(filter: Filter, operands: readonly Param[]): Sql {
 }
 
 /**
- * Selects the ids of referred rows that match a filter by the rest of a path. `isNegated`: the ids of rows that do not match it.
+ * Selects the ids of referred rows that match a filter on `property`, to which a path leads. `isNegated`: selects the ids of rows
+ * that do not match it.
  */
 function idsMatchingPath(filter: Filter, isNegated: boolean, { view, property }: RelatedPath, operands: readonly Param[]): Sql {
   const rows = matching(view.whole, [{ ...filter, property }, ...view.filters], operands)

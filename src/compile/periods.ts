@@ -40,8 +40,8 @@ function compileInstant(period: Period, value: Sql): Sql {
 }
 
 function compileDate(period: Period, value: Sql): Sql {
-  // Dates reach further than timestamps, so later dates are moved by multiples of 400 years. All spans of 400 years have the same
-  // number of days, and begin on the same day of the week.
+  // A date after the last timestamp, in the year 294276, is moved by a multiple of 400 years before it is cast. All spans of 400
+  // years have the same number of days, and begin on the same day of the week.
   const moved = sql`(${value} - date '2000-01-01') / 146097 * 146097`
   const far = sql`date_trunc(${word(period)}, (${value} - ${moved})::timestamp)::date + ${moved}`
   const near = notBeforeFirst(sql`date_trunc(${word(period)}, ${value}::timestamp)::date`, value, FIRST_DATE, period)

@@ -55,7 +55,7 @@ export function compileRowRefusals(
 
 /**
  * Selects the causes for refusing values of one property: the reference names no row, or a row has the unique value. `own`: id of
- * a row that may have the value; null for new rows. The values are rows `b`.
+ * a row that may have the value; null for new rows. The rows `b` have the values.
  */
 function causesOf(entity: Entity, property: Property, values: string, own: Param | null, guard: GuardParts): Sql[] {
   const { column, kind, reference, unique } = property
@@ -77,7 +77,7 @@ function unionOf(selects: readonly Sql[]): Sql {
 
 /**
  * Selects the constraint of a rule if the row would break it. If the body has both values of the rule, the parser has compared
- * them; if it has none, the write cannot break the rule. So the array is empty for these rules.
+ * them; if it has none, the write cannot break the rule. In both cases returns no query.
  */
 function broken({ table }: Entity, { later, earlier, constraint }: Rule, id: Param, changes: Assignments): Sql[] {
   if (changes.has(later) === changes.has(earlier)) return []

@@ -8,7 +8,7 @@ import { matching } from './matching.ts'
 import { type Compiled, columns, shapeCache, shapeOf, shapeOfProperty, valuesOf, valuesOfPaths } from './parts.ts'
 import { relatedColumns } from './related.ts'
 
-// Compiled once: it is the most frequent statement, and its text is always the same.
+// Compiled once for each entity: no statement is more frequent, and its text is always the same.
 const compiledGet = memoize((entity: Entity): Compiled => {
   const read = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = `
   const textWith = (operand: Sql) => toStatement(sql`${read}${operand}`).text

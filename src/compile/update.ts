@@ -38,10 +38,15 @@ export const COPIES_MAX = 1_000
 
 /**
  * Compiles an update of one row that sets at least one property. The statement returns the row and the transaction. It returns no
- * row if the guard does not admit the update, a referenced row is missing, a unique value is taken, a rule would be broken, or
- * the row has none of the plan's versions. `copying`: columns that copy from this row; the update is refused if more than
- * `COPIES_MAX` rows of a column copy from it. Empty or null: there is no such maximum. For a rename `copying` must not be null:
- * only with null the statement has a batch form.
+ * row in these cases:
+ * - The guard does not admit the update, or a rule would be broken.
+ * - A referenced row is missing, or a unique value is taken.
+ * - The row has none of the plan's versions.
+ * - The Idempotency-Key of the plan's claim is known or in use.
+ * - More than `COPIES_MAX` rows copy from the row by one of the columns `copying`. Empty or null: there is no such maximum.
+ *
+ * The statement can have a batch form only if `copying` is null. A rename must not run in a batch, so it may pass null only for a
+ * long write.
  */
 export function compileUpdate(
   entity: Entity,
@@ -101,7 +106,7 @@ interface UpdateParts {
 
 /**
  * Updates one row. One statement checks, locks and updates the row, so that no write comes between. To avoid deadlocks, rows that
- * the row refers to are locked first, because a rename also locks a referenced row before the rows that refer to it. `isAllowed`:
+ * the row refers to are locked first. A rename also locks a referenced row before the rows that refer to it. `isAllowed`:
  * condition of the write; if it is false, no referenced row is locked.
  */
 function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {

@@ -82,9 +82,12 @@ const textOfShape = shapeCache<string>(500)
 
 /**
  * Compiles an upsert. The statement returns the rows in the order of the body, each with its transaction, its index and its
- * outcome. It returns no rows if a row has changed since the body was divided into new and stored rows, a guard does not admit a
- * row, a referenced row is missing, a unique value is taken, a rule would be broken, or the Idempotency-Key of `claim` is known
- * or in use.
+ * outcome. It returns no rows in these cases:
+ * - A row has changed since the body was divided into new and stored rows.
+ * - A guard does not admit a row, or a rule would be broken.
+ * - A referenced row is missing, or a unique value is taken.
+ * - The Idempotency-Key of `claim` is known or in use.
+ * - More than `COPIES_MAX` rows copy from the renamed rows by one of the columns `copying`.
  */
 export function compileUpsert(
   shape: UpsertShape,
