@@ -110,8 +110,9 @@ const RUNNING_MAX = 2
  * writes of a batch are of one API key. Each statement is sent after it was requested, so a read sees every earlier write. A
  * batch has the statements that arrived in one turn of the event loop, or while two earlier batches of the text ran.
  *
- * `ListReads` also shares equal reads, by a separate map. A common class would have only this map: a list is sent when one of its
- * API keys may use a connection, and each client of a list has a separate deadline.
+ * `ListReads` also shares equal reads, by a separate map. A common class would have only this map, because lists are sent in
+ * another way than batches: a list is sent when one of its API keys may use a connection, and each client of a list has a
+ * separate deadline.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()

@@ -60,7 +60,7 @@ const IDLE_SECONDS_MAX = 10
 /**
  * Does `work` over a new connection without a `statement_timeout`, and closes the connection. Limits the time to connect, because
  * the driver would reconnect for ever to a proxy that closes each connection. @throws Error with the code CONNECT_TIMEOUT if the
- * database does not answer in time
+ * database does not answer before the timeout of `openFirst`
  */
 export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   // The timeout is a text, because the driver leaves out the number 0.

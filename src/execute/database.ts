@@ -145,9 +145,9 @@ export class Database {
    * - The deadline of `ListReads` begins when a client asks, and ends the client's wait, which can be a wait for a connection.
    * - This deadline begins when the statement may be sent, and ends the wait for the statement, in a batch or between two
    *   attempts. Missed deadlines are a sign of frozen connections. If a list had the deadline of its clients here, it would miss
-   *   it whenever it was sent late.
-   * - The deadline of `send` begins with each attempt, and ends the use of its connection. If a slow write had the deadline of
-   *   this function there, it would lose its connection when it was sent late, and its outcome would be unknown, although
+   *   this deadline whenever it was sent late.
+   * - The deadline of `send` begins with each attempt, and ends the use of its connection. If `send` had the deadline of this
+   *   function, a slow write that was sent late would lose its connection. Its outcome would then be unknown, although
    *   `statement_timeout` soon ends it.
    */
   private async admit(ask: () => Promise<Row[]>, progress: WriteProgress | null = null, hasClaim = false): Promise<Row[]> {

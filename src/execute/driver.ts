@@ -101,8 +101,8 @@ export function withoutHoles(rows: Row[]): Row[] {
 }
 
 /**
- * Begins a COPY to this program, and returns its stream. The driver may destroy the stream in the same turn of the event loop in
- * which it resolves the query, before a caller could listen for the stream's error. So this function listens for it. @throws the
+ * Begins a COPY to this program, and returns its stream. The driver may destroy the stream in the turn of the event loop in which
+ * it resolves the query. A caller would listen for the stream's error too late, so this function listens for it. @throws the
  * error of the stream
  */
 export async function openCopy(transaction: postgres.TransactionSql, text: string): Promise<Readable> {
@@ -117,7 +117,7 @@ export async function openCopy(transaction: postgres.TransactionSql, text: strin
 
 /**
  * Lets the driver read its socket again after a COPY has ended. The driver pauses the socket when a stream is full, until the
- * stream is asked for more.
+ * stream is asked for more. Nobody asks a stream that has ended, so this function does.
  */
 export function resumeAfterCopy(stream: Readable): void {
   stream._read(0)

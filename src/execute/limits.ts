@@ -55,8 +55,8 @@ export const TERMINATE_EVERY_MS = 250
 export const TERMINATE_ATTEMPTS_MAX = 240
 
 /**
- * Number of connections for questions about one table, and number of those for questions about several tables. Each is two,
- * because one connection can be waiting for a locked table.
+ * Number of connections for questions about one table. There are as many for questions about several tables. Two are needed
+ * because one of them can be waiting for a locked table.
  */
 export const QUESTIONS_POOL = 2
 /**
@@ -160,7 +160,9 @@ const LIMITS = {
   QUERIES_MAX,
   WRITES_MAX,
   WRITES_PER_KEY_MAX,
-  /** Latest time at which a write is sent, and latest time at which PostgreSQL says that its row is locked. */
+  /**
+   * Time after which a write is not sent any more, and latest time at which PostgreSQL says that the row of a write is locked.
+   */
   WRITE_SENT_MS: WRITE_SENT_SHARE * QUERY_MS_MAX,
   WRITE_LOCKED_MS: WRITE_SENT_SHARE * QUERY_MS_MAX + LOCK_MS_MAX,
   /** Time that a read takes to pause, and to wait for the lock again. */

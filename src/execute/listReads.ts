@@ -44,8 +44,8 @@ export class Abandoned extends ApiError {
 const TOO_COSTLY = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
 
 /**
- * Divides a pool's connections between lists, which may take long, and all other statements. These get at least two connections
- * if the pool has two, because one of them may be in use by a write that waits for a lock.
+ * Divides a pool's connections between lists, which may take long, and all other statements. If the pool has two connections or
+ * more, `others` is at least two, because a write that waits for a lock may use one of them.
  */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))

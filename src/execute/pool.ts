@@ -31,8 +31,8 @@ export interface PoolOptions {
 export type Pool = ReturnType<typeof openPool>
 
 /**
- * Returns a pool, which opens a connection when a statement needs one. `number`: part of the connections' name, different for
- * each pool. `hostIndex`: index of the host in the address.
+ * Returns a pool, which opens a connection when a statement needs one. `number`: part of the connections' name; 0 for the first
+ * pool, 1 for the pool that replaces it, and so on. `hostIndex`: index of the host in the address.
  */
 export function openPool(options: PoolOptions, number: number, hostIndex: number) {
   const { url, poolSize, prepare, isPooled = !prepare, name, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
