@@ -77,7 +77,7 @@ export class FilteredRefusals {
     const { code, details, target, headers } = cause
     // The key may no longer read or write the row, so the row does not match any more.
     if (code === 'NotFound') return null
-    // The message is the same for every row: it names the missing row to which the body refers.
+    // The message names the missing row to which the body refers, so it needs no id of a refused row.
     if (code === 'ReferenceNotFound') return cause
     const hint = code === 'Forbidden' && may !== null && refused < found ? ` Add may=${may} to leave out such rows.` : ''
     const count = refused > 1 ? ` ${refused} of ${found} rows that match are refused.` : ''

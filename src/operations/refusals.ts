@@ -236,7 +236,8 @@ function isWhollyReadable({ entity, property }: ReferringColumn, rights: Granted
 
 /**
  * Returns the error of deleting a row to which other rows refer. The message counts only rows that the key may read. If hidden
- * rows could refer to the row, it does not tell whether they do. `isWhole`: only rows of `referring` can refer to the row.
+ * rows could refer to the row, the message does not tell whether they do. `isWhole`: only rows of `referring` can refer to the
+ * row.
  */
 function stillReferenced(
   entity: Entity,
