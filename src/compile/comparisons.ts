@@ -107,7 +107,7 @@ function comparisons({ pairs }: GuardParts, stored: ValueOf, written: ValueOf): 
  */
 export function compileReadable({ whole: entity, properties: shown, filters }: View, rows: readonly Row[]): Statement {
   // If a filter depends on rows to which the row refers, it is unknown whether the row matched when it was stored: the values
-  // which those rows had then are not stored. So the row must still have all its visible values of that time.
+  // that the referred rows had then are not stored. So the row must still have all its visible values of that time.
   const unchanged = filters.some(isOfOtherRows) ? shown : []
   const properties = [...new Set([entity.id, ...filters.flatMap(ownProperties), ...unchanged])]
   const operands = properties.map(({ kind }) => ({ param: param(null), type: kind.columnType }))

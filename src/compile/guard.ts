@@ -1,6 +1,6 @@
 // Guards of writes: what the row must match before and after, which rows it may refer to, and whether the answer may show it.
-// This process decides conditions by equality. If they hold, the statement leaves them out (D90). So most keys with few rights
-// use the same statements as a key with all rights.
+// Conditions of equality are decided by this process. If they hold, the statement leaves them out (D90). So most keys with few
+// rights use the same statements as a key with all rights.
 import type { Guard } from '../model/access.ts'
 import { selfCopiesOf } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
@@ -62,7 +62,10 @@ function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments
  */
 const REDUCED_MAX = 64
 
-/** Caches the reduced guards of each guard, by the indexes of the pairs that are left. Equal indexes give the same object. */
+/**
+ * Caches the reduced guards of each guard, by the indexes of the pairs that are left. Equal indexes give the same object, by
+ * which `checkedOf` caches.
+ */
 const reducedGuards = memoize((_: Guard) => new LruCache<Guard>(2 * REDUCED_MAX, () => 1))
 
 /** Returns a test for rows that a write has returned: whether the answer may show the row to a key with this view. */
