@@ -183,8 +183,8 @@ export class Batcher {
       return
     }
     const startMs = performance.now()
-    // The first run has waited longest: if it is in time, all runs are. A late run is run by itself, which ends it with an error
-    // and sends nothing.
+    // The first run has waited longest: if it is not late, no run is late. A late run is executed by itself, which sends nothing
+    // and ends the run with an error.
     if (untilMs <= startMs) {
       const inTime = runs.filter((run) => run.untilMs > startMs)
       this.runEachSingly(runs.filter((run) => run.untilMs <= startMs))

@@ -171,7 +171,8 @@ export class ListReads {
       const { cause } = error
       if (cause.code === QUERY_CANCELED) {
         if (list.callers === 0) throw new Abandoned()
-        // A cancel request that comes so early was meant for the statement that the backend ran before.
+        // The clients of the list have not left. If its timeout is not near either, the cancel request was meant for the
+        // statement that the backend ran before.
         const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
         if (isEarly && attempts > 1) return this.run(list, attempts - 1)
       }
