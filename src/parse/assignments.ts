@@ -23,8 +23,8 @@ export const wholeBody = memoize((entity: Entity): BodyAccess => {
 /** Values of every writable property of a new row. */
 export interface NewRow {
   /**
-   * Values that the client sent, and defaults for the properties that it did not send. The claim of an Idempotency-Key is made of
-   * these.
+   * Values that the client sent, and defaults for the properties that it did not send. The claim of an Idempotency-Key has a hash
+   * of these values.
    */
   readonly sent: Assignments
   /** Values to write: the value that was sent, else the value that the right sets, else the default. */
@@ -98,8 +98,8 @@ export function parseBody(entity: Entity, { body: known, settable }: BodyAccess,
 }
 
 /**
- * Returns the first right that lets the caller set all properties of these bodies. If there is none, returns the right that lacks
- * the fewest of these properties.
+ * Returns the first right that lets the caller set all properties of these bodies. If there is no such right, returns the right
+ * that lets the caller set the most of these properties.
  */
 export function nearestRight<Right extends WriteRight>(rights: readonly Right[], bodies: readonly ParsedBody[]): Right {
   const [first, ...others] = rights
@@ -168,8 +168,9 @@ function parseObject(owner: string, prefix: string, members: Members, object: Js
 }
 
 /**
- * Returns a hint with the name that was probably meant. For a part that is not in its object, the hint has the object: ` Did you
- * mean {"Period":{"Days":...}}?`. For a path, the hint says that the property belongs to the referred row.
+ * Returns a hint with the name that was probably meant. For a part that is written outside of its object, the hint shows the part
+ * inside the object: ` Did you mean {"Period":{"Days":...}}?`. For a path, the hint says that the property belongs to the
+ * referred row.
  */
 function hintFor(key: string, members: Members): string {
   const reference = members.find(

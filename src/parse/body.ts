@@ -25,13 +25,14 @@ const LEADING = [0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf]
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Maximum number of values in a row. No entity has as many properties, and each value takes a third of a microsecond to parse.
+ * Maximum number of values in the JSON of one row. No entity has as many properties, and each value takes a third of a
+ * microsecond to parse.
  */
 const VALUES_MAX = 1_000
 /** Maximum length of a text that is parsed without counting its values. Counting takes a millisecond or two for 1 MiB. */
 const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
-/** Maximum number of escapes in a row: a text of 1 MiB that consists of escapes takes 20 ms to parse. */
+/** Maximum number of escapes in the JSON of one row: a text of 1 MiB that consists of escapes takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -97,7 +98,10 @@ export function readBytes(request: Request, bytesMax = BODY_BYTES_MAX, msMax = B
   return withDeadline(request.bytes(), msMax, tooLate).catch(fail)
 }
 
-/** Returns the declared Content-Length, null if there is none. Two equal headers arrive as one, `12, 12`. RFC 9110, 8.6 */
+/**
+ * Returns the declared Content-Length; null if there is no valid one. Equal headers arrive as one, `12, 12`, which counts as 12.
+ * RFC 9110, 8.6
+ */
 function declaredLength({ headers }: Request): number | null {
   const [, length] = /^(\d+)(?:, *\1)*$/.exec(headers.get('content-length') ?? '') ?? []
   return length === undefined ? null : Number(length)
@@ -179,9 +183,9 @@ export function invalidJson(message: string, target = 'Body'): ApiError {
 }
 
 /**
- * Returns the position of the comma or closing bracket that ends the value at `from`; -1 if the text ends before that. Reads each
- * character once. @throws ApiError InvalidJson if the value has too many values, escapes or levels to be parsed without delaying
- * other requests
+ * Returns the position of the comma or closing bracket that ends the value at `from`; -1 if the text has no such character. Reads
+ * each character once. @throws ApiError InvalidJson if the value has too many values, escapes or levels to be parsed without
+ * delaying other requests
  */
 export function elementEnd(text: string, from: number, target: string): number {
   let values = 0
@@ -219,7 +223,7 @@ export function checkComplexity(text: string, target: string): void {
   if (text.length > SMALL_LENGTH) elementEnd(text, 0, target)
 }
 
-/** Parses JSON as `parseJson` does. `target`: `Body`, or a row such as `[3]`. @throws ApiError InvalidJson */
+/** Parses JSON, with each number as a JsonNumber. `target`: `Body`, or a row such as `[3]`. @throws ApiError InvalidJson */
 export function parseOrThrow(text: string, target: string): unknown {
   try {
     return parseJson(text)

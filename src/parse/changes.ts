@@ -9,7 +9,7 @@ import { type Bounds, parseInteger, readNamed } from './parameters.ts'
 
 /** Least, greatest and default `PageSize` of `/Changes`. */
 export const CHANGES_PAGES: Bounds = { min: 1, max: 500, normal: 100 }
-/** Least, greatest and default seconds that a request waits for an event. */
+/** Least, greatest and default time that a request waits for an event, in seconds. */
 export const WAITS: Bounds = { min: 0, max: 30, normal: 0 }
 
 export interface ChangesQuery {
@@ -24,8 +24,8 @@ export interface ChangesQuery {
 }
 
 /**
- * Error codes for repeated parameters of a row's history; `CODES` has those of the change feed. Null: the repeated values are
- * joined.
+ * Error codes for repeated parameters of a row's history. `CODES` has the error codes for the change feed; a null in it means
+ * that the repeated values are joined.
  */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const

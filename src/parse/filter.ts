@@ -18,7 +18,7 @@ import { hintForParameter } from './otherApiHints.ts'
 import type { Parameter } from './parameters.ts'
 import { chainsOf, faultOfPath, findRelated, meantPath } from './paths.ts'
 
-/** Maximum number of filters of a request. With more filters, one request could cost as much as hundreds. */
+/** Maximum number of filters of a request. With more filters, one request could cost as much as hundreds of requests. */
 export const FILTERS_MAX = 32
 
 /** Maximum number of filters by a path or by `[under]`, which also read rows to which the filtered rows refer. D91 */
@@ -100,8 +100,8 @@ export function withFiltersOf({ filters: ofView }: View, filters: readonly Filte
 }
 
 /**
- * Makes a filter of several values. They are sorted, so that the same values give the same filter in any order. Null sorts
- * before the text `null`.
+ * Makes a filter of several values. They are sorted, so that the same values give the same filter in any order. Sorting takes
+ * null and the text `null` for equal, so null is put first.
  */
 export function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
   const anyOf = [...new Set(values.includes(null) ? [null, ...values] : values)].sort()
@@ -124,9 +124,9 @@ function parseBracketed(view: View, property: Property, bracket: string, { name,
 }
 
 /**
- * Returns the view of the rows through which a chain of references leads: rows of the entity that has the reference, as the
- * request may read them. For a named view, these are the rows of the named view, because a right to read the entity may hide the
- * reference of the chain.
+ * Returns the view of the rows through which a chain of references leads. These are the rows of the entity that has the
+ * reference, as the request may read them; for a named view, the rows of the named view, because a right to read the entity may
+ * hide the reference.
  */
 function chainOf(view: View, property: Property): View {
   const { related } = property

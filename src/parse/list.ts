@@ -57,8 +57,8 @@ export function parseList(view: View, query: string, cursors: Cursors | null = n
 }
 
 /**
- * Parses the query string of a stream of all matching rows, without pages. `access`: as for a list. D55 @throws ApiError for the
- * first fault
+ * Parses the query string of a stream of all matching rows, without pages. `access`: what the caller may write; null: nothing.
+ * D55 @throws ApiError for the first fault
  */
 export function parseStream(view: View, query: string, form: StreamForm, access: Access | null = null): StreamQuery {
   const read = readParameters(view, query)
@@ -138,7 +138,10 @@ function faultOfSort(view: View, name: string, before: readonly Sort[]): string 
   return `"${excerpt(name)}".${hint}`
 }
 
-/** Returns the path that a name spells, or that it probably means if no property has a similar name; null if it means no path. */
+/**
+ * Returns the path that a name spells. If it spells none, and no property has a similar name, returns the path that it probably
+ * means. Returns null if the name means no path.
+ */
 function pathOf(view: View, name: string): string | null {
   const related = findRelated(view, readDirected(name)?.name ?? name)
   if (related) return related.name

@@ -1,4 +1,4 @@
-// The parameter `may` of lists: only rows that the caller may write. D109
+// The parameter `may`, which restricts a list to rows that the caller may write. D109
 import { ApiError } from '../errors.ts'
 import type { Access } from '../model/access.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'

@@ -18,7 +18,10 @@ interface Candidate {
   readonly name: string
 }
 
-/** Maximum number of differing letters with which a name counts as misspelled, before its words and its meaning are compared. */
+/**
+ * Maximum number of letters in which a misspelled name differs from the known name. If more letters differ, the words and the
+ * meaning of the name are compared first.
+ */
 const MISSPELLED_MAX = 2
 /** Maximum length of names that are compared. */
 const COMPARED_LENGTH_MAX = 64
@@ -109,8 +112,8 @@ function byMeaning(name: string, candidates: readonly Candidate[]): string | nul
 }
 
 /**
- * Finds the longest known name with which this name begins or ends (`Employee` in `EmployeeName`), else the first known name that
- * begins or ends with the words of this name.
+ * Finds the longest known name with which this name begins or ends: `EmployeeName` → `Employee`. If there is none, finds the
+ * first known name that begins or ends with the words of this name: `email` → `WorkEmail`.
  */
 function byWords(name: string, known: readonly string[]): string | null {
   if (name.length < WORD_LENGTH_MIN) return null

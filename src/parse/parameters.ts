@@ -1,5 +1,6 @@
 // Parses query strings, the parameters that several endpoints share (page, CSV options, choice of fields, dry run), and ids in
-// paths. Elysia cannot parse the query strings: of repeated parameters it keeps only the last, and so loses one end of a range.
+// paths. Elysia cannot parse the query strings: of repeated parameters it keeps only the last, and so would lose one of the two
+// filters of a range.
 import { ApiError, type ErrorCode } from '../errors.ts'
 import { isGroup, type Projection, type Property, project } from '../model/entity.ts'
 import { excerpt } from '../model/excerpt.ts'
@@ -27,7 +28,7 @@ export function parseQueryString(query: string): Parameter[] {
   while (start < query.length) {
     const end = indexOrEnd(query, '&', start)
     if (end > start) {
-      // An `=` after the end of this parameter belongs to a later one, and is not searched for again.
+      // An `=` after the end of this parameter belongs to a later parameter, and is not searched for again.
       if (equals < start) equals = indexOrEnd(query, '=', start)
       const nameEnd = Math.min(equals, end)
       const name = query.slice(start, nameEnd)
@@ -70,7 +71,7 @@ export const LIST_PAGES: Bounds = { min: 5, max: 50, normal: 20 }
 /** Least, greatest and default number of groups of a summary's page. D76 */
 export const SUMMARY_PAGES: Bounds = { min: 5, max: 1_000, normal: 100 }
 
-/** Maximum number of a page: no table has more pages, and the offset stays a safe integer. */
+/** Maximum page number: no table has more pages, and the offset stays a safe integer. */
 const PAGE_MAX = 1e12
 const INTEGER = /^-?\d+$/
 
@@ -138,8 +139,8 @@ export function readNamed<Name extends string>(
 }
 
 /**
- * Parses an integer. A number outside of the bounds becomes the nearest boundary; a missing one is `normal`. Spec 4.2, Paging 2.
- * @throws ApiError with this code
+ * Parses an integer. A number outside of the bounds becomes the nearest boundary; a missing number becomes `normal`. Spec 4.2,
+ * Paging 2. @throws ApiError with this code
  */
 export function parseInteger(code: ErrorCode, target: string, text: string | undefined, { min, max, normal }: Bounds): number {
   if (text === undefined) return normal
@@ -170,7 +171,8 @@ export function parseSwitch(code: ErrorCode, target: string, text: string): bool
 }
 
 /**
- * Returns whether a language writes decimals with a comma; false: with a point. @throws ApiError if it has neither, or is unknown
+ * Returns whether a language writes decimals with a comma; false: with a point. @throws ApiError if the language is unknown, or
+ * has neither
  */
 function parseLocale(text: string): boolean {
   const mark = decimalMarkOf(text)

@@ -35,8 +35,8 @@ export function findRelated(view: View, name: string, references = REFERENCES_MA
 }
 
 /**
- * Returns the reference along which a property is copied; for a related property, a path through the same references. Returns
- * null if the property is no copy, or if the view does not have the reference.
+ * Returns the reference along which a property is copied; for a related property, the path to this reference in the referred row.
+ * Returns null if the property is no copy, or if the view does not have the reference.
  */
 export function referenceOfCopy(view: View, { column, related }: Property): Property | null {
   if (related) {
@@ -71,8 +71,8 @@ export function isPath(view: View, name: string): boolean {
 }
 
 /**
- * Returns the names that `[under]` accepts: references of the view to rows of its own entity, and paths to such references of the
- * entities to which the view refers.
+ * Returns the names that `[under]` accepts: references of the view to its own entity, and paths to references of referred
+ * entities to themselves.
  */
 export function chainsOf(view: View): string[] {
   return view.properties.flatMap((property) => {

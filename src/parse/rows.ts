@@ -1,4 +1,4 @@
-// Bodies of several rows: counts the rows, so that they can be charged, before it parses them. D59
+// Bodies of several rows: counts the rows before it parses them, so that they can be charged first. D59
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { CreateAccess, CreateRight } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
@@ -6,7 +6,7 @@ import { yieldEvery } from '../os/time.ts'
 import { completeRow, type NewRow, nearestRight, type ParsedBody, parseBody } from './assignments.ts'
 import { BODY_BYTES_MAX, checkComplexity, elementEnd, invalidJson, isObject, parseOrThrow, type UnparsedRows } from './body.ts'
 
-/** Maximum number of rows of a body. Error messages repeat the number. */
+/** Maximum number of rows of a body. If you change it, change the error messages that repeat it. */
 const ROWS_MAX = 1_000
 
 /**
@@ -16,7 +16,7 @@ const ROWS_MAX = 1_000
 export async function findRows({ text, form }: UnparsedRows): Promise<readonly string[]> {
   const turn = yieldEvery()
   const rows: string[] = []
-  // Lines without leading spaces; blank lines are skipped.
+  // The pattern leaves out leading spaces of lines, and blank lines.
   for (const row of form === 'lines' ? text.matchAll(/[^ \t\r\n][^\n]*/g).map(([line]) => line) : elementsOf(text)) {
     if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
     const target = `[${rows.length}]`

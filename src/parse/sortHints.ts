@@ -7,7 +7,7 @@ const DIRECTED =
   /^(?<word>asc|desc)(?:ending)?\((?<inner>.+)\)$|^(?<name>.+?)[\s:.|_]+(?<last>asc|desc)(?:ending)?$|^(?<signed>.+)(?<sign>[-+ ])$/i
 /** Matches a direction without a property, as in `Start,desc`. */
 const DIRECTION = /^(asc|desc)(ending)?$/i
-/** Maximum length of a text that is interpreted: the pattern takes quadratic time. */
+/** Maximum length of a text that is interpreted: matching `DIRECTED` takes quadratic time. */
 const READ_LENGTH_MAX = 100
 
 interface Directed {
@@ -15,7 +15,10 @@ interface Directed {
   readonly isDescending: boolean
 }
 
-/** Reads name and direction of a definition; null if it has no direction. `before`: the name in the preceding definition. */
+/**
+ * Reads the name and the direction of a sort definition. Returns null if it has no direction. `before`: name in the preceding
+ * definition, to which a definition such as `desc` belongs.
+ */
 export function readDirected(text: string, before?: string): Directed | null {
   if (text.length > READ_LENGTH_MAX) return null
   if (DIRECTION.test(text)) return before === undefined ? null : { name: before, isDescending: /^desc/i.test(text) }

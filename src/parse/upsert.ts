@@ -1,4 +1,5 @@
-// Bodies of upserts: each row changes the stored row with the same value of one property, or is created if there is none. D115
+// Bodies of upserts: each row changes the stored row with the same value of one property, or is created if there is no such row.
+// D115
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Access, CreateAccess, CreateRight, UpdateAccess, WriteRight } from '../model/access.ts'
 import { type Entity, keyOf, type Property } from '../model/entity.ts'
@@ -99,7 +100,7 @@ interface CreatedRow {
   readonly values: Assignments
 }
 
-/** A stored row that is changed, if its values differ. */
+/** A stored row to change. It stays as it is if it has these values already. */
 interface UpdatedRow {
   readonly index: number
   readonly id: string
@@ -108,7 +109,10 @@ interface UpdatedRow {
   readonly values: Assignments
 }
 
-/** The rows of a body, divided into new and stored rows. `right`: the right that creates the new rows; null if there are none. */
+/**
+ * The rows of a body, divided into new and stored rows. `right`: the right that creates the new rows; null if there are no new
+ * rows.
+ */
 export interface UpsertRows {
   readonly creates: readonly CreatedRow[]
   readonly right: CreateRight | null
