@@ -32,7 +32,7 @@ import { shortenHeaders } from './shortenHeaders.ts'
 import { chunked, streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 
-/** Dependencies of an app, which the worker makes. */
+/** Dependencies of an app. The worker makes them. */
 export interface Parts extends EndpointParts {
   readonly admission: Admission
   /** Adds CORS headers to a response; null if no page of another origin may read responses. */
@@ -100,7 +100,7 @@ async function respond(
   const isUnlimited = location?.endpoint.isUnlimited === true
   const hasClient = server === null || address !== ''
   const { admission } = parts
-  // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
+  // At an unlimited endpoint a client could try any number of keys, so keys are not looked at there.
   const asked =
     isUnlimited || !hasClient
       ? UNLIMITED
@@ -118,7 +118,10 @@ async function respond(
   return finish(parts, call, reply, isArriving)
 }
 
-/** A request with its target. `isConfirmed`, `refusal`: whether its key or token is valid, as `Admission.admit` returns them. */
+/**
+ * A request with its target. `isConfirmed`: false if the server could not find out whether its key or token is valid. `refusal`:
+ * reason why its token is refused, or cannot be verified; else null.
+ */
 interface Call extends Exchange {
   readonly target: Target
   readonly isConfirmed: boolean
@@ -195,14 +198,14 @@ function answerByRights(
 }
 
 /**
- * Answers a request that a route of APP_FILE sends by `ask`. It is sent with the key of the client's request, and not charged
+ * Answers a request that a route of APP_FILE sends by `ask`. The request has the key of the client's request, and is not charged
  * again.
  */
 async function answerInner(parts: Parts, router: Router, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
   // The key is checked now, because an open route has not checked it.
   const confirmed = await parts.admission.confirm(credentialOf(outer.request, parts.admission.takesTokens))
-  // A long write extends the timeout of its connection, which is the connection of the client's request.
+  // The request has no connection: a long write extends the timeout of the connection of the client's request.
   const server = outer.server && {
     requestIP: () => outer.server?.requestIP(outer.request) ?? null,
     timeout: (_: Request, seconds: number) => outer.server?.timeout(outer.request, seconds),

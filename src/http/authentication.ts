@@ -75,8 +75,8 @@ function hintForKey({ headers }: Request, takesTokens: boolean): string {
 }
 
 /**
- * Returns the error 429. Its message names the limit, and its headers have the seconds: `RetryAfter` is the name in the spec, and
- * `Retry-After` is the standard's. Spec 7, rule 1
+ * Returns the error 429. Its message names the limit, and its headers have the seconds until a retry: `RetryAfter` is the name in
+ * the spec, and `Retry-After` is the standard's. Spec 7, rule 1
  */
 export function rateLimitExceeded({ rule, retryAfterSeconds }: RateLimitStatus): ApiError {
   const seconds = String(retryAfterSeconds)

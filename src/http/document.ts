@@ -62,8 +62,9 @@ export class Documents {
 }
 
 /**
- * Returns a name for everything in rights that a document shows: verbs, properties and operators, without the values of filters,
- * which no document has. Values differ by person, and making a document for each person would block the process.
+ * Returns the cache key of a document: everything in the rights that the document shows, such as verbs, properties and operators.
+ * The values of filters are left out, because no document has them. They differ by person, and making a document for each person
+ * would block the process.
  */
 function topicsOf({ fault, rights }: GrantedRights): string {
   const namesOf = (filters: readonly Filter[] | null) => filters?.map(({ property, operator }) => [property.name, operator.sign])

@@ -1,5 +1,5 @@
-// The internals of Elysia and its bearer plugin: all that this program uses although their types do not promise it. `checkElysia`
-// checks them at the start.
+// The internals of Elysia and its bearer plugin: everything that this program relies on although their types do not promise it.
+// `checkElysia` checks them at the start.
 import { bearer } from '@elysiajs/bearer'
 import { type AnyElysia, Elysia } from 'elysia'
 import { CLIENT_IDLE_MS } from '../execute/limits.ts'
@@ -98,8 +98,8 @@ const plugin = bearer({ extract: { header: SCHEME, query: UNREACHABLE, body: UNR
 const readBearer = (plugin.event.transform?.[0]?.fn ?? null) as ReadBearer | null
 
 /**
- * Reads the key of `ApiKey <key>`, which must be in exactly this spelling: the plugin takes `ApiKeyx` for `ApiKey x`, and does
- * not know `apikey x`.
+ * Reads the key of `ApiKey <key>`. The caller must pass exactly this spelling: the plugin takes `ApiKeyx` for `ApiKey x`, and
+ * does not know `apikey x`.
  */
 export function bearerOf(authorization: string): string | undefined {
   return (readBearer as ReadBearer)({ headers: { authorization }, query: NO_QUERY }).bearer

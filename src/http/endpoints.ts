@@ -26,7 +26,7 @@ export interface EndpointParts extends Omit<ResourceParts, 'streamLimit' | 'summ
   readonly limits: {
     readonly ofKeys: readonly Rule[]
     readonly anonymous: readonly Rule[]
-    /** Undefined or null if the server takes no tokens of persons. */
+    /** Limits of each person; undefined or null if the server takes no tokens of persons. */
     readonly ofPersons?: readonly Rule[] | null
   }
   /** True if the OpenAPI document needs a key; then pages without a key do not show the entities either. */

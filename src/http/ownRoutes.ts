@@ -130,9 +130,9 @@ function passOn(request: Request, method: string, headers: Headers) {
 
 /**
  * Sends a request to the API with the key and the rights of the client of `request`: `ask(request, 'PATCH', ['Bookings', id], {
- * Status: 'Approved' })`. Only the rows of an array are charged to the limits of the key. If the client repeats its request with
- * the same `Idempotency-Key`, each write is done once, provided that the route sends the same requests in the same order. @throws
- * Error if `request` is not a client's
+ * Status: 'Approved' })`. The limits of the key are charged only for a request that counts as several, such as an array of many
+ * rows. If the client repeats its request with the same `Idempotency-Key`, each write is done once, provided that the route sends
+ * the same requests in the same order. @throws Error if `request` is not a client's
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
   const answer = innerAnswers.get(request)

@@ -10,7 +10,7 @@ import type { Reply } from '../respond/reply.ts'
 export interface Endpoint {
   /** Pattern of the path for the access log and metrics: `/Absences/{id}`. */
   readonly route: string
-  /** Handlers by method. GET also answers HEAD. */
+  /** Handlers by method. The handler of GET also answers HEAD. */
   readonly methods: Readonly<Record<string, (call: ResourceRequest) => Promise<Reply> | Reply>>
   /** Value of `Allow`: the methods, HEAD if there is GET, and OPTIONS, which every path has. */
   readonly allow: string

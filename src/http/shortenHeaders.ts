@@ -42,8 +42,8 @@ const STEPS: readonly Step[] = [
 ]
 
 /**
- * Edits `headers` so that the head has at most 4 KiB. If that is impossible even without cursors, it drops only the cursors that
- * make the head longer than 16 KiB.
+ * Edits `headers` so that the head has at most 4 KiB. If this is impossible even without cursors, drops cursors only until the
+ * head has at most 16 KiB.
  */
 export function shortenHeaders(headers: Headers, body: Reply['body']): void {
   if (headers.Location === undefined || headers.Location.length <= LINKS_LENGTH_SAFE) return

@@ -8,7 +8,7 @@ const STALL_MS = 30_000
 /** Maximum time that a slow client may take for the texts of 1,000 rows, as a multiple of `STALL_MS`. D55 */
 const STALLS_MAX = 2
 const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
-/** Level of zlib. At higher levels rows shrink little more and cost much. */
+/** Level of zlib. At higher levels rows shrink little more, and take much more CPU time. */
 const GZIP_LEVEL = 4
 
 /** Streams of this process that have not ended. */
@@ -218,8 +218,8 @@ const PIECE_BYTES = 64 * 1024
 const WHOLE_BYTES_MAX = 512 * 1024
 
 /**
- * Splits a long body into pieces. Each piece is sent when the client has taken the previous piece: Bun copies what a client has
- * not taken, so hundreds of slow clients that load the script of the docs would fill the memory.
+ * Splits a long body into pieces, and sends each piece when the client has taken the previous piece. Bun copies the part of a
+ * body that a client has not taken: without pieces, hundreds of slow clients would fill the memory.
  */
 export function chunked(body: WholeBody, method: string): WholeBody | ReadableStream<Uint8Array> {
   if (body === null || typeof body === 'string' || body.length <= WHOLE_BYTES_MAX || method === 'HEAD') return body

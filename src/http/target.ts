@@ -18,7 +18,7 @@ const PAGE_AT_END = /&page=\d{1,16}$/
 const LOGGED_LENGTH_MAX = 200
 const ROOT: Target = { path: '/', query: '', fault: null }
 
-/** Splits the URL of a request. A URL object would cost more than the rest of the routing. */
+/** Splits the URL of a request. Makes no URL object, which would cost more than all other steps of the routing. */
 export function readTarget({ url, headers }: Request): Target {
   // The server leaves the URL relative when the Host header is not valid, or missing, which HTTP/1.0 allows.
   const host = headers.get('host')
@@ -28,7 +28,7 @@ export function readTarget({ url, headers }: Request): Target {
   const start = startOf(url)
   if (start === -1) return ROOT
   // Counts the length of the target as links write it, because every link must be short enough. The number of the page is left
-  // out: links append their own.
+  // out, because a link appends the number of the page to which it leads.
   const isShort = url.length - start <= TARGET_LENGTH_SAFE
   if (!isShort && encodeRaw(url.slice(start).replace(PAGE_AT_END, '')).length > TARGET_LENGTH_MAX)
     return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
