@@ -77,8 +77,7 @@ export class Admission {
   }
 
   /**
-   * Returns the key with this text after the database has confirmed or denied it, or the person of a token that is still valid.
-   * Charges nothing.
+   * Finds the key or person of a credential. The database must confirm a key, and a token must still be valid. Charges nothing.
    */
   async confirm(credential: Credential | undefined): Promise<Identified> {
     if (credential?.kind === 'token') return this.verify(credential.text)
@@ -119,7 +118,7 @@ export class Admission {
     return { principal: null, isConfirmed: !found.isUndecided, refusal: found.refusal }
   }
 
-  /** Reads keys that have changed. Resolves with false if the database does not answer. */
+  /** Reads the keys again if they have changed. Resolves with false if the database does not answer. */
   private refreshKeys(): Promise<boolean> {
     return this.refresh.refresh().then(
       () => true,

@@ -107,8 +107,8 @@ export class Directory {
   }
 
   /**
-   * Evicts the client of a vacant entry; returns false if the entry is in use. The eviction uses up the client's next number, so
-   * that another process's unfinished decision about the client fails.
+   * Evicts the client of a vacant entry; returns false if the entry is in use. The eviction uses up the number of the client's
+   * next admission. So if another process is just admitting the client, that process fails, and must decide again.
    */
   private evict(slot: number, second: number | null): boolean {
     const { words, table } = this
@@ -120,7 +120,7 @@ export class Directory {
       const word = load(words, cell)
       if (load(words, entry + HEAD) !== head) continue
       if (table.isTaken(word, head)) {
-        swap(words, entry + HEAD, head, table.plus(head, 1)) // the last step of a process that died
+        swap(words, entry + HEAD, head, table.plus(head, 1)) // takes the last step for a process that died
         continue
       }
       if (!this.isVacant(slot, second)) return false

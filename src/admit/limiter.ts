@@ -1,5 +1,5 @@
-// Rate limits: charges clients in this machine's memory or in a shared store, and reports what is left. Also the limiters of one
-// process, over tables in shared memory.
+// Rate limits: charges clients in this machine's memory or in a shared store, and reports what is left. Also makes the limiters
+// of one process, whose tables are in shared memory.
 import { type ChargedClient, countCharge } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { type Decision, policyText, type Rule } from '../model/limits.ts'
@@ -136,15 +136,15 @@ export class Limiter {
     return shared.then((decision) => this.foreseen(decision ?? this.windows.foresee(low, high)))
   }
 
-  /** Returns the rule with the smallest limit, which is the maximum number of requests that can be charged at once. */
+  /** Returns the rule with the smallest limit. At most this number of requests can be charged at once. */
   get smallestRule(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }
 
   /**
    * Charges `count` more requests, all or none, to a client that was already charged one request. With Redis or concurrent
-   * requests some may stay charged after a refusal. A refusal states the wait for all `count` + 1 requests, which are at most
-   * `smallestRule.limit`. D59
+   * requests, some of the `count` requests may stay charged after a refusal. A refusal states the wait for all `count` + 1
+   * requests, which are at most `smallestRule.limit`. D59
    */
   async chargeMore(client: Client, count: number): Promise<RateLimitStatus> {
     let status = this.statusOf(this.windows.peek(client.low, client.high, count))

@@ -12,7 +12,7 @@ import { wordsFor } from './window.ts'
 export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
-  /** Null if the server takes no tokens of persons. */
+  /** Path of the table of persons; null if the server takes no tokens of persons. */
   readonly persons: string | null
   /**
    * Tables of keys with their own limits, by the name from `ownTableOf`. `serial` changes when a table is replaced at the same

@@ -6,15 +6,16 @@ import { type Claims, isRefused, type RefusedToken, type TokenCheck, type Verifi
 import { clientNamed } from './address.ts'
 
 /**
- * Prefix of the pseudonyms of persons. No name of a key may begin with it, because limits and idempotency depend on names alone.
+ * Prefix of the pseudonyms of persons. No name of a key may begin with it, because a key and a person of one name would share
+ * limits and idempotency.
  */
 export const PERSON_PREFIX = 'person-'
 /** Number of characters of a pseudonym after its prefix: they have 132 bits. */
 const PSEUDONYM_LENGTH = 22
 
 /**
- * Returns what a person with these claims may do now. `reads`: as in `Principal.rightsNow`. @throws ApiError if the rights cannot
- * be read
+ * Returns what a person with these claims may do now. `reads`: entities that the request will list, as in `Principal.rightsNow`.
+ * @throws ApiError if the rights cannot be read
  */
 export type RightsOfPerson = (
   claims: Claims,

@@ -69,8 +69,8 @@ export class RedisWindows {
   }
 
   /**
-   * Gives up the connection to the store if the oldest command has waited too long. Counts sweeps, not time: if this process is
-   * paused, answers that came in the meantime are read before the next sweep.
+   * Gives up the connection to the store if the oldest command has waited too long. Counts sweeps, not time, so that after a
+   * pause of this process the answers that have arrived are read first.
    */
   private sweep() {
     this.sweeps++
@@ -83,10 +83,10 @@ export class RedisWindows {
     }
   }
 
-  /** Opens a connection. Requests use it after a trial decision by the script has come in time. */
+  /** Opens a connection. Requests use it only if the script returns a trial decision within `GREETING_MS`. */
   private connect() {
-    // Bun's client queues commands until it is connected. Only this command is queued; its error tells why there is no
-    // connection.
+    // Bun's client queues commands until it is connected. Only this command is queued: if it fails, its error tells why there is
+    // no connection.
     const redis = new RedisClient(this.url, { autoReconnect: false })
     this.redis = redis
     const timer = setTimeout(() => this.lose(redis, new Error(`no connection within ${GREETING_MS} ms`)), GREETING_MS)
@@ -132,8 +132,8 @@ export class RedisWindows {
 }
 
 /**
- * Returns the message without the parts of the command that a server's error repeats, in quotes or after a colon: a part may be
- * the password.
+ * Cuts an error message of the store at the first quote or colon: the text after it may repeat the command, which can have the
+ * password.
  */
 export function withoutEcho(message: string): string {
   return /^(?:[\w ,.-]|\b'\b)*/.exec(message)?.[0].trim() as string

@@ -41,7 +41,7 @@ export class SlidingWindows {
   private readonly directory: Directory
   private readonly longest: number
   private readonly longestRule: Rule
-  /** Number of this process's requests that were charged to the shared entry. A reader can reset it to 0. */
+  /** Number of this process's requests that were charged to the shared entry. The metrics take it and reset it to 0. */
   overflowed = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 
@@ -112,9 +112,9 @@ export class SlidingWindows {
       const head = load(words, entry + HEAD)
       const cell = table.cellOf(ring, head)
       const word = load(words, cell)
-      if (load(words, entry + HEAD) !== head) continue // the word may belong to another number, so both are read again
+      if (load(words, entry + HEAD) !== head) continue // the head has moved, so head and word are read again
       if (table.isTaken(word, head)) {
-        swap(words, entry + HEAD, head, table.plus(head, 1)) // the last step of a process that died or is slow
+        swap(words, entry + HEAD, head, table.plus(head, 1)) // takes the last step for a process that died or is slow
         continue
       }
       const nowMs = this.clock() // read after all times that this decision uses
@@ -166,7 +166,7 @@ export class SlidingWindows {
 
   /**
    * Moves the tail past admissions that no rule counts any more, and returns the new tail. Times wrap around after 24 days, so
-   * the tail must move at least that often; SEEN tells whether a client was idle for longer.
+   * the tail must move at least once in 24 days; SEEN tells whether a client was idle for longer.
    */
   private expire(entry: number, ring: number, tail: number, head: number, nowMs: number): number {
     const { words } = this
@@ -189,7 +189,7 @@ export class SlidingWindows {
   private firstWithin(ring: number, from: number, to: number, now: number): number {
     let low = 0
     let high = this.table.minus(to, from)
-    // Usually no admission has expired since the last request, so the oldest is read first.
+    // Usually no admission has expired since the last request, so the oldest admission is read first.
     if (high === 0 || !this.hasExpired(ring, from, now)) return from
     while (low < high) {
       const middle = (low + high) >> 1
