@@ -24,7 +24,8 @@ export interface Batch {
   /** Index of a value. Runs in which this value is equal are not executed in the same batch. Null: all runs can share a batch. */
   readonly distinct: number | null
   /**
-   * Number of values, at the end of `values`, that all runs share: those of the key's rights, and a write's API key. Default: 0.
+   * Number of values, at the end of `values`, that all runs share: the values of the key's rights, and the id of the API key that
+   * writes. Default: 0.
    */
   readonly shared?: number
 }
@@ -33,7 +34,7 @@ export interface Batch {
 export interface BatchableStatement extends Statement {
   /** The batch form; null or undefined: its runs are never batched. */
   readonly batch?: Batch | null | undefined
-  /** Makes the statement idempotent: repeating it has no effect, so it can be sent again after a lost connection. */
+  /** Claim that makes the statement idempotent: repeating it has no effect, so it can be sent again after a lost connection. */
   readonly claim?: IdempotencyClaim | null | undefined
   /** Id of the API key that writes, '' if there is none. It is also the last of the statement's values. */
   readonly keyId?: string | undefined

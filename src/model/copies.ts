@@ -44,8 +44,8 @@ export function referringColumns(entity: Entity, entities: readonly Entity[]): R
 }
 
 /**
- * Returns the indexes of the reference, of the copy and of the source among the properties, for each reference of an entity to
- * itself along which a property is copied.
+ * Finds the references of an entity to itself along which a property is copied. Returns for each the indexes of three properties:
+ * the reference, the copy, and the source of the copy.
  */
 export function selfCopiesOf({ properties, table }: Entity) {
   const indexOf = (column: string) => properties.findIndex((property) => property.column === column)

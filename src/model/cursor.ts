@@ -34,7 +34,9 @@ export class Cursors {
     this.current = secret
   }
 
-  /** Writes a cursor in base64url. Null if it would be over 2 KiB, or the list is sorted by more than eight properties. */
+  /**
+   * Writes a cursor in base64url. Returns null if it would be over 2 KiB, or the list is sorted by more than eight properties.
+   */
   write(view: View, list: List, { side, position }: Seek): string | null {
     if (position.length > KEYS_MAX) return null
     const payload = VERSION + SIGNS[side] + JSON.stringify(position)

@@ -48,7 +48,8 @@ export function readDatabaseUrl(text: string) {
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
-  // `sslmode=require` alone would not check the certificate. With a file of authorities, every mode checks it.
+  // With a file of authorities, every mode checks the certificate. With the system's authorities, a mode such as `require` would
+  // not check it, so `verify-full` replaces the mode.
   if (isSystem && options.ssl !== false) options.ssl = 'verify-full'
   return { address, hosts, options, connection, authoritiesFile }
 }

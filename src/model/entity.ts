@@ -152,7 +152,7 @@ export interface View extends Entity {
 export interface Filter {
   readonly property: Property
   readonly operator: Operator
-  /** Operand as text for PostgreSQL, an array for `[]`; null: an empty operand, "no value". */
+  /** Operand as text for PostgreSQL, an array for `[]`. Null: the operand is empty, which means "no value". */
   readonly value: string | null
   /** Values of `[]` without duplicates; a null in this list stands for "no value". */
   readonly anyOf?: readonly (string | null)[]
@@ -186,7 +186,7 @@ interface Options {
   notBefore?: [later: string, earlier: string, during?: string][]
 }
 
-/** Declares an entity; its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
+/** Declares an entity; its routes, SQL, filters, sorts, body checks and JSON all follow from the declaration. */
 export function defineEntity(name: string, fields: Fields, options: Options = {}): Entity {
   const plural = options.plural ?? pluralOf(name)
   const named = checkDeclaration(name, plural, fields)

@@ -1,5 +1,5 @@
-// Evaluates equality filters, with the same results as PostgreSQL. Only PostgreSQL evaluates filters by order, which depend on
-// its collations, and searches for parts of texts, which depend on how it folds texts.
+// Evaluates equality filters, with the same results as PostgreSQL. Filters by order depend on PostgreSQL's collations, and
+// searches for parts of texts depend on how it folds texts, so only PostgreSQL evaluates these.
 import { memoize } from './memoize.ts'
 import type { Filter } from './query.ts'
 

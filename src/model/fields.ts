@@ -48,7 +48,7 @@ interface Options {
   indexed?: boolean
   /** `true`: every row has a value. */
   required?: boolean
-  /** `true`: no two rows have the same value; any number of rows may have none. */
+  /** `true`: no two rows have the same value; any number of rows may have no value. */
   unique?: boolean
 }
 type Indexing = Pick<Options, 'indexed'>

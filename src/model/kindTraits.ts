@@ -193,7 +193,7 @@ type NameWith<Traits extends Partial<KindTraits>> = {
   [Name in KindName]: Table[Name] extends Traits ? Name : never
 }[KindName]
 
-/** Kinds whose different values copies in memory keep as texts. */
+/** Kinds of which copies in memory keep each different value as a text. */
 type KeptAsText = NameWith<{ memory: 'text' }>
 /** Kinds that copies in memory keep as numbers, which stand for the value or for its presence. */
 export type PlainName = Exclude<KindName, KeptAsText>

@@ -114,8 +114,8 @@ export function parseJsonText(this: Kind, value: unknown): string {
 }
 
 /**
- * Returns whether a text has more than `lengthMax` code points, as PostgreSQL's char_length counts them. A text never has fewer
- * UTF-16 units than code points.
+ * Returns whether a text has more than `lengthMax` code points, as PostgreSQL's char_length counts them. The code points are
+ * counted only if the number of UTF-16 units does not tell: a code point has one or two units.
  */
 function isLongerThan(text: string, lengthMax: number): boolean {
   return text.length > lengthMax && (text.length > 2 * lengthMax || [...text].length > lengthMax)

@@ -66,7 +66,7 @@ export interface Decision {
    * for a refused request, the rule that was broken.
    */
   rule: number
-  /** Requests that the rule still allows after this one. */
+  /** Number of requests that the rule still allows after this request. */
   remaining: number
   /** Time in ms until the oldest counted request expires; for a refused request, until a retry is admitted. */
   waitMs: number

@@ -10,11 +10,11 @@ export function suggest(name: string, known: readonly string[]): string {
 }
 
 /**
- * Returns the most similar known name; null if more than a third of its letters differ. Ignores case. The last part of a name
- * with dots is enough: `Days` for `Period.Days`. `editsMax`: maximum number of letters that differ.
+ * Returns the most similar known name; null if more than a third of its letters differ. Ignores case. A known name with dots is
+ * also found by its last part: `Days` → `Period.Days`. `editsMax`: maximum number of letters that differ.
  */
 export function nearestOf(name: string, known: readonly string[], editsMax = Infinity): string | null {
-  // No name is similar to such a long text, and the time for a distance grows with the product of both lengths.
+  // No name is similar to a text of more than 64 characters, and the time for a distance grows with the product of both lengths.
   if (name.length > 64 || known.length === 0) return null
   const parts = known.filter((one) => one.includes('.'))
   const whole = [...known, ...parts]

@@ -28,8 +28,8 @@ function reachesOf(access: Access | null, { verb, properties }: AskedWrite): rea
 }
 
 /**
- * Returns the conditions after the write on properties that the write does not set. Their values stay the same, so the row must
- * meet these conditions before the write.
+ * Returns the conditions of `becomes` on properties that the write does not set. The values of these properties stay the same, so
+ * the row must meet the conditions before the write.
  */
 function keptConditions({ becomes }: RowReach, { properties }: AskedWrite): readonly Filter[] {
   if (becomes === null || properties.length === 0) return []

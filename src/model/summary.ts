@@ -48,7 +48,7 @@ export interface GroupSort {
   readonly isDescending: boolean
 }
 
-/** A request for a summary, checked and typed. Columns of a group: the keys, the count, and the figures. */
+/** A request for a summary, checked and typed. The columns of a group are its keys, its count and its figures. */
 export interface SummaryQuery extends CsvForm, Pick<ListQuery, 'filters' | 'may' | 'pageSize' | 'page' | 'queryWithoutPaging'> {
   readonly keys: readonly GroupKey[]
   readonly measures: readonly Measure[]

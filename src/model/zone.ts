@@ -160,7 +160,7 @@ function dropLast(...lists: unknown[][]) {
 }
 
 /**
- * Returns a function that finds the first instant of a day. It must be called with ascending days, all of which the offsets must
+ * Returns a function that finds the first instant of a day. The caller must call it with ascending days, which the offsets must
  * cover.
  */
 export function ascendingStarts({ from, offsets }: Offsets): (day: number) => number {
