@@ -22,8 +22,8 @@ import { type Assignments, type Filter, ownProperty, united, unitedText } from '
 import { NO_PATHS, type RelatedViews, type View, viewOf, wholeView, withProperties } from '../model/view.ts'
 
 /**
- * Returns the rights to a collection with one verb, in their order: at most one for a key, perhaps several for a person. Rights
- * to read decide to which rows of the collection a reference may lead.
+ * Returns the rights to a collection with one verb: at most one for a key, perhaps several for a person. Rights to read decide to
+ * which rows of the collection a reference may lead.
  */
 export type FindRights = (collection: Collection, verb: Verb) => readonly Right[]
 
@@ -297,8 +297,9 @@ export function settableOf({ collection, properties }: Right): ReadonlySet<Prope
 }
 
 /**
- * Returns the conditions of a row after an update: the filters of `becomes`, and the right's filters by properties that the key
- * may set, if `becomes` does not name the property. A key may set the property of a path if it may set the path's reference.
+ * Returns the conditions that a row must meet after an update. These are the filters of `becomes`, and each filter of the right
+ * whose property the key may set and `becomes` does not name. A key may set the property of a path if it may set the path's
+ * reference.
  */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []
