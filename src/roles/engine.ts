@@ -30,7 +30,9 @@ const SHARED_BYTES_MAX = 128 * 2 ** 20
 const BYTES_OF_RIGHT = 1_500
 const BYTES_OF_CHARACTER = 10
 
-/** Facts about a person, kept by the claims of her token. They are valid for this `time` and `isEmailVerified`. */
+/**
+ * Facts about a person, cached for the claims of her token. They are valid only at this `time` and with this `isEmailVerified`.
+ */
 interface TokenFacts {
   readonly isEmailVerified: boolean
   readonly time: RequestTime
@@ -128,8 +130,8 @@ export class Engine {
   }
 
   /**
-   * Returns rights to nothing, for a person without a row. If no row was found because of a claim, their refusals say what is
-   * wrong with the claim.
+   * Returns empty rights for a person without a row. If her row cannot be looked for because of a claim, the refusals of these
+   * rights say what is wrong with the claim.
    */
   private ofUnknown({ finder }: TokenFacts): PersonRights {
     const told = finder instanceof Missing ? finder.told : null

@@ -26,7 +26,7 @@ export class KeyRights {
     this.time = time
     const bindings = { claims: {}, isEmailVerified: false, ownCell: () => null, time }
     // The variables of keys are times, which always have values. A right that sets one property to two times exists only while
-    // these are equal.
+    // the two times are equal.
     const bound = this.block.rights.map(({ right }) => bindRight(right, bindings))
     const rights = bound.flatMap((right) => (right instanceof Missing ? [] : [right]))
     const text = rights.map((right) => right.text).join('\n')

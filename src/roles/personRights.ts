@@ -52,7 +52,7 @@ export class PersonRights extends NarrowRights {
   }
 
   /**
-   * Returns the rights that `find` returns. To read an entity in `unread`, it returns a right to read no row: without any right
+   * Returns the rights that `find` returns. For reading an entity in `unread`, returns a right to read no row. Without any right
    * to read the entity, the person could refer to all its rows, only because a variable has no value.
    */
   protected override findReferable(collection: Collection, verb: Verb): readonly Right[] {

@@ -40,7 +40,7 @@ export interface Roles {
 export interface Outline {
   /** Address of the list that finds the person's own row; null if the file does not look for a row. */
   readonly me: string | null
-  /** Claims by which the own row is found. */
+  /** Claims by which the person's own row is found. */
   readonly ownClaims: readonly string[]
   /** All claims that the file names, first the claims of the line `me`. */
   readonly claims: readonly string[]

@@ -35,14 +35,14 @@ const FILE_LENGTH_MAX = 500_000
 const VIEWS_MAX = 50
 const ROLES_MAX = 100
 const KEYS_MAX = 200
-/** Maximum lines with rights: of all roles together, and of one key. */
+/** Maximum number of lines with rights, of all roles together and of one key. */
 const ROLE_RIGHTS_MAX = 500
 const KEY_RIGHTS_MAX = 100
 
 const KEYWORDS = ['me', 'view', 'role', 'key']
 /**
- * Matches a comment, which begins at the start of a line or after a space; within a value, `#` is part of the value. `s`: a line
- * can contain U+2028.
+ * Matches a comment, which begins at the start of a line or after a space; within a value, `#` is part of the value. The flag `s`
+ * is set, because a line can contain U+2028.
  */
 const COMMENT = /(?:^|\s)#.*$/s
 const NAME = /^[A-Za-z][\w-]{0,49}$/

@@ -82,9 +82,7 @@ function ownProperty(me: Entity, name: string): Property {
   throw new Refused(`${me.plural} ${haveOf(me)} no property "${excerpt(name, 60)}".${suggestProperty(name, me.properties)}`)
 }
 
-/**
- * Further kinds whose values a property can have, by the kind of the property. Each property can have the values of its own kind.
- */
+/** Kinds whose values a property can have in addition to values of its own kind, by the kind of the property. */
 const TAKES: Readonly<Record<KindName, readonly KindName[]>> = {
   text: ['oneOf'],
   oneOf: ['text'],
