@@ -27,7 +27,8 @@ interface Options {
   /** Called when the documents of the issuer have changed, and with them perhaps its keys. */
   onChange(): void
   /**
-   * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can.
+   * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can
+   * sign in.
    */
   onEndpoints?(fault: string | null): void
   readonly askEveryMs?: number
@@ -85,8 +86,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Reads the keys if the last call that read them was at least `askEveryMs` ago. Resolves when the reading has ended, or at
-   * once; never rejects.
+   * Reads the keys if the last call that read them was at least `askEveryMs` ago. Resolves when the reading has ended, or at once
+   * if nothing is read; never rejects.
    */
   async ask(): Promise<void> {
     if (this.reading !== null) return this.reading

@@ -27,7 +27,8 @@ interface Options {
   /** Called with the reason why the issuer cannot be read, once per outage, and with null when it can be read again. */
   onOutage(reason: string | null): void
   /**
-   * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can.
+   * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can
+   * sign in.
    */
   onEndpoints?(fault: string | null): void
   readonly askEveryMs?: number
