@@ -88,12 +88,12 @@ export class KeyStore {
   constructor(private readonly sql: postgres.Sql) {}
 
   /**
-   * Creates a key that ends after `lifetimeMs`, or never if this is null. Returns the end of the key. @throws Refused if the name
-   * has a current key already
+   * Creates a key that ends after `lifetimeMs`, or never if `lifetimeMs` is null. Returns the end of the key. @throws Refused if
+   * the name has a current key already
    */
   create(key: KeyRecord, lifetimeMs: number | null = null): Promise<string | null> {
     return this.change(async (sql) => {
-      // A key that has ended frees its name, as a replaced key does.
+      // A key that has ended frees its name: it gets the time `expires`, like a replaced key.
       await sql`
         update api_key set expires = ends
         where name = ${key.name} and revoked is null and expires is null and ends <= now()`
@@ -227,7 +227,10 @@ function validIn(sql: postgres.ISql) {
   return sql.unsafe(toStatement(isValid).text)
 }
 
-/** Returns SQL for the text of a time in UTC, to the second. `column`: SQL that is not escaped. */
+/**
+ * Returns SQL for the text of a time in UTC, to the second. The caller must pass constant SQL as `column`, because it is not
+ * escaped.
+ */
 export function secondsOf(sql: postgres.ISql, column: string) {
   return sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
 }
