@@ -5,7 +5,10 @@ import type { UniqueColumn } from '../spreadsheets/uniqueColumns.ts'
 import { counted } from './output.ts'
 import { type Collection, countRows, readAllRows, readRowsWith, type ValueTexts, WHOLE_ROWS_MAX } from './storedRows.ts'
 
-/** Number of a column's values to look for if the table is too large to read whole. A sample can have up to twice this number. */
+/**
+ * Number of a column's values to look for if the table is too large to read whole. Every n-th value is looked for, and n is an
+ * integer, so there can be almost twice as many.
+ */
 const SAMPLE_MAX = 1_000
 /**
  * Minimum share of a column's names that must be in the table for the rows to count as doubles. A few equal names are no proof,
@@ -50,8 +53,8 @@ export async function findDoubles(
   const isSmall = total <= WHOLE_ROWS_MAX
   const properties = columns.map(({ property }) => property)
   const all = isSmall ? await readAllRows(collection, entity, properties) : []
-  // Identifiers such as numbers come first: if the file has identifiers, and all of them are new, equal names belong to different
-  // people.
+  // Columns of identifiers, such as numbers, come first. If the file has such a column and none of its identifiers is in the
+  // table, columns of names are not compared: equal names then belong to different people.
   const sorted = [...columns].sort((one, other) => Number(other.isIdentifier) - Number(one.isIdentifier))
   for (const column of sorted) {
     if (!column.isIdentifier && sorted[0]?.isIdentifier) return null

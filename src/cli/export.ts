@@ -123,7 +123,10 @@ async function copy(response: Response, format: Options['format'], file: number)
   if (last !== '' && !last.endsWith('\n')) throw new CommandError(CUT)
 }
 
-/** Returns the number of bytes written; 0 if the output is a pipe that is full at the moment. */
+/**
+ * Writes as many of the bytes as the output takes, and returns their number; 0 if the output is a pipe that is full at the
+ * moment.
+ */
 function writeSome(file: number, bytes: Uint8Array): number {
   try {
     return writeSync(file, bytes)

@@ -48,7 +48,7 @@ interface NamedIndex {
   readonly index: number
 }
 
-/** Faults of a header. They are reported together, so that one more attempt is enough. */
+/** Faults of a header. They are reported together, so that the user can correct all of them at once. */
 interface HeaderFaults {
   /** Indexes of columns whose names are not known. */
   readonly unknown: number[]
@@ -94,7 +94,7 @@ function namedColumns(entity: Entity, header: CsvRecord, choice: ColumnChoice, f
   for (const [index, cell] of header.cells.entries()) {
     const name = (cell ?? '').trim()
     const mapped = mappedColumn(mapping, header.cells, index)
-    // A column without a name can be empty; `addUnnamed` adds a fault if it has values.
+    // A column that an option leaves out is skipped. So is a column without a name: if it has values, `addUnnamed` adds a fault.
     if (mapped === null || (name === '' && mapped === undefined)) continue
     const property = propertyNamed(entity, header.line, mapped ?? name, known)
     const other = named.find((one) => one.property === property)
@@ -147,7 +147,7 @@ function propertyNamed(entity: Entity, line: number, name: string, known: readon
   return member ?? findRelated(view, name) ?? findColumn(name, known) ?? relatedByWords(entity, name) ?? null
 }
 
-/** Returns the related property for a header in the words of `/explore`: `EmployeeId.Department` for `Employee: Department`. */
+/** Returns the related property for a header in the words of `/explore`: `Employee: Department` → `EmployeeId.Department`. */
 function relatedByWords(entity: Entity, name: string): Property | undefined {
   const [role = '', rest] = name.split(':')
   if (rest === undefined) return undefined
@@ -257,7 +257,8 @@ function requireLookups(entity: Entity, { line }: CsvRecord, lookups: readonly L
 }
 
 /**
- * Adds a fault for a column with values of referred rows if no column sets the reference: the import would not use the column.
+ * Adds a fault for a column with values of referred rows if no column sets the reference to these rows: the import could not use
+ * the values.
  */
 function addCopied(
   entity: Entity,

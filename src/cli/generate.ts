@@ -49,8 +49,8 @@ export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/
 
 /**
- * Writes a migration for what the entities declare and the tables lack. Pending migrations count as applied. The database is not
- * changed. @throws CommandError
+ * Writes a migration that adds what the entities declare and the tables lack. Pending migrations count as applied. The database
+ * is not changed. @throws CommandError
  */
 async function writeMigration(config: Config, name?: string): Promise<void> {
   if (config.entitiesDir !== null && config.migrationsDir === null)
@@ -70,7 +70,8 @@ async function writeMigration(config: Config, name?: string): Promise<void> {
 
 async function compare(config: Config) {
   const entities = await loadEntities(config.entitiesDir)
-  // A project cannot use the tables of Roster's own entities: Roster's own migrations create and change them.
+  // Entities of a project cannot use the tables of Roster's own entities, because Roster's migrations create and change these
+  // tables.
   const rosters = await loadEntities()
   const others = rosters.map(({ table }) => table)
   const own = entities.find(({ table }) => config.entitiesDir !== null && others.includes(table))

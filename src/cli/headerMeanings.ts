@@ -1,5 +1,4 @@
-// Proposes meanings for headers in other languages and of other programs. Nothing is imported until an option accepts the
-// proposal.
+// Proposes meanings for unknown headers, such as headers in German. Nothing is imported until an option accepts the proposal.
 import type { Entity, Property } from '../model/entity.ts'
 import { wholeView } from '../model/view.ts'
 import { referenceOfCopy } from '../parse/paths.ts'

@@ -79,7 +79,7 @@ export interface ImportRecord extends ImportSummary {
   readonly pending: ReadonlyMap<string, Pending>
   /** True if the record grew too large to contain the whole import. */
   readonly isFull: boolean
-  /** Number of rows whose ids the key could not read. */
+  /** Number of created rows whose ids the API key has no right to read. */
   readonly hiddenIds: number
 }
 

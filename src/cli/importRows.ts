@@ -73,8 +73,8 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
 
 /**
  * Returns the text that stands for the file in Idempotency-Keys. Null: Idempotency-Keys are hashes of the rows, as for stdin and
- * `--again`. After an undo the file gets another text, since the server would repeat its response to the earlier import. An
- * import that continues keeps its text.
+ * `--again`. After an undo the file gets a new text: with the old text, the server would repeat its response to the undone
+ * import. An import that continues keeps its text.
  */
 function keyNameOf(
   plan: ImportPlan,
@@ -115,8 +115,8 @@ function ownRows(entity: Entity, { journals }: ImportServer, recent: readonly Im
 }
 
 /**
- * Opens the record of an import. Returns null if no record can be written: the import then goes on without one.
- * @throws ImportRuns
+ * Opens the record of an import. Returns null if no record can be written: the import then goes on without a record. @throws
+ * ImportRuns
  */
 function openJournal(
   { journals, url }: ImportServer,
@@ -211,7 +211,7 @@ async function* withoutRows(rows: AsyncIterable<FileRow>, excluded: ReadonlySet<
 
 /**
  * Creates new rows, and changes stored rows that differ from the file. It can be run again: rows that an earlier run has written
- * are then equal, and stay as they are.
+ * are then equal to the rows of the file, and stay as they are.
  */
 async function importMatched(file: RowsFile, plan: ImportPlan, matched: Property, target: Target): Promise<void> {
   const { entity } = target

@@ -62,7 +62,8 @@ function faultsOf(listed: readonly ListedKey[], entities: readonly Entity[], rol
   const inForce = listed.filter(({ state }) => state === 'active' || state === 'expiring')
   if (!(roles instanceof Refused))
     return new Map(findMisfits(inForce, entities, roles).map(({ key, fault }) => [key, fault] as const))
-  // A right that fits no entity can be a right to a view of the faulty file.
+  // A right that fits no entity can be a right to a named view, and the views of a faulty file are not known. So the remark
+  // blames the file.
   return new Map(findMisfits(inForce, entities, null).map(({ key }) => [key, UNUSABLE] as const))
 }
 

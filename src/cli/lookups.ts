@@ -69,7 +69,8 @@ export class Lookup {
       )
     if (isSmall) rows.push(...(await readAllRows(collection, this.target, [this.by])))
     else for await (const found of readRowsWith(collection, this.target, this.by, [...this.wanted], [])) rows.push(...found.rows)
-    // Of a large table, only rows with exactly these values were read, so the nearest value is not known.
+    // Of a large table, only rows with exactly these values were read, so messages about a missing value cannot name the nearest
+    // one.
     this.ids = new ReferenceValues(
       rows.map((row) => ({ value: row.get(this.by) ?? null, id: row.get(this.target.id) as string })),
       isSmall,

@@ -126,7 +126,7 @@ type ParsedRow =
   | { readonly texts: ValueTexts; readonly body: Record<string, unknown> }
   | { readonly texts: null; readonly faults: readonly RowFault[] }
 
-/** Returns the values of a row, or the faults that the row has by itself, without a look at other rows. */
+/** Returns the values of a row, or the faults that can be found without reading other rows. */
 export function parseRow(entity: Entity, row: FileRow): ParsedRow {
   const { at, json } = row
   if (row.faults.length > 0) return { texts: null, faults: row.faults }

@@ -17,7 +17,9 @@ interface Options {
   readonly grant?: string
 }
 
-/** Returns the command. It applies the same migrations as the start of a server, but by a role with more rights. */
+/**
+ * Returns the command. It applies the same migrations as the start of a server, but can be run with a role that has more rights.
+ */
 export function migrateCommand(readSettings: () => Config): Command {
   return new Command('migrate')
     .description('Apply the migrations that the database lacks, as the start of a server does.')

@@ -11,17 +11,15 @@ import { runningPostgres } from '../postgres/postmaster.ts'
 import { loadEntities } from '../registry.ts'
 import { CommandError } from './run.ts'
 
-/**
- * Maximum time in ms that a command waits for a server that is starting: a first start creates the cluster, which takes seconds.
- */
+/** Maximum time in ms that a command waits for a starting server. A first start takes seconds, because it creates the cluster. */
 const START_MS_MAX = 30_000
 
-/** Calls `work` with the keys in the database that the settings name, and with the database's URL. @throws CommandError */
+/** Opens the database that the settings name, and calls `work` with its store of API keys and its URL. @throws CommandError */
 export function withKeys<T>(config: Config, work: (store: KeyStore, url: string) => Promise<T>, mayMigrate = false): Promise<T> {
   return withTable(config, 'api_key_version', (sql, url) => work(new KeyStore(sql), url), mayMigrate)
 }
 
-/** Calls `work` with the hooks in the database that the settings name. @throws CommandError */
+/** Opens the database that the settings name, and calls `work` with its store of webhooks. @throws CommandError */
 export async function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>, mayMigrate = false): Promise<T> {
   if (config.changesDays === 0)
     throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')

@@ -42,7 +42,10 @@ export interface FileReading extends Omit<RecordReading, 'onNote'>, TableBounds 
   readonly sheet: string | null
 }
 
-/** Maximum rows that are read after a wrong header, to report further faults together with it. */
+/**
+ * Maximum number of rows that a survey reads. It finds the options that the rows need, which are reported with faults of the
+ * header.
+ */
 const SURVEYED_ROWS_MAX = 200_000
 const NO_CELLS: ReadonlyMap<Property, string> = new Map()
 
@@ -220,8 +223,8 @@ export class RowsFile {
   }
 
   /**
-   * Returns the fault of a workbook with several sheets, with the options that each sheet needs, so that one more attempt is
-   * enough.
+   * Returns the fault of a workbook with several sheets. It says which options each sheet needs, so that the user can give them
+   * at once.
    */
   private async severalSheets(sheets: readonly ReadSheet[]): Promise<WorkbookFault> {
     const lines = [severalText(sheets)]

@@ -117,7 +117,7 @@ function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): 
 const AGAIN =
   'To go on, leave these rows as they are and run it again, with the same key and options: within a day, none of them is created twice.'
 
-/** Thrown if an earlier run sent other rows as the same piece of the file. */
+/** Thrown if an earlier run of the import sent different rows as this piece of the file. */
 class OtherVersion extends CommandError {}
 
 /**
@@ -162,7 +162,7 @@ function requestOf({ address, entity, key, isDry, file }: Target, piece: readonl
 }
 
 /**
- * Checks that Roster answered: a different server at this address may answer everything with 200. @throws OutcomeUnknown,
+ * Checks that Roster answered: a server that is not Roster may answer every request with 200. @throws OutcomeUnknown,
  * CommandError
  */
 function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {

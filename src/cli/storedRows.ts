@@ -91,7 +91,8 @@ export async function readAllRows(
 }
 
 /**
- * Yields, after each request, the rows that have one of its values, `asked`. `properties`: properties to read; null: all.
+ * Yields the rows that have one of the values, in one part per request. `asked`: values of the request. `properties`: properties
+ * to read; null: all.
  */
 export async function* readRowsWith(
   collection: Collection,

@@ -40,7 +40,10 @@ interface Answer {
   readonly error: ApiError | null
 }
 
-/** An answer, and the rights to read that decide it. If several roles give such a right, there are several. */
+/**
+ * An answer, and the rights to read that decide it. There are several rights if several roles give a right to read the
+ * collection.
+ */
 export interface Tried {
   readonly answer: Answer
   readonly rights: readonly Right[]

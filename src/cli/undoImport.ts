@@ -26,7 +26,7 @@ const TRIES_MAX = 5
  */
 const REFUSALS_OF_ROWS = [403, 409, 503]
 /**
- * Statuses with which a server refuses to delete several rows at all, such as an older server, which deletes only single rows.
+ * Statuses with which a server refuses every deletion of several rows, such as an older server that can only delete single rows.
  */
 const REFUSALS = [400, 404, 405, 412]
 /**
@@ -41,10 +41,7 @@ export interface Undone {
   deleted: number
   /** Rows whose values were written back. */
   restored: number
-  /**
-   * Rows that are already as before the import: an interrupted undo or another client has deleted them, or written the values
-   * back.
-   */
+  /** Rows that an interrupted undo or another client has already deleted, or set back to the values from before the import. */
   before: number
   /** Rows and values that were left, each with the reason. */
   readonly left: string[]
@@ -105,7 +102,7 @@ function differencesOf(entity: Entity, values: ImportRecord['changes'][number]['
   })
 }
 
-/** Writes back the values of a row that are still as the import wrote them. */
+/** Writes the old values of a row back, but only over values that are still as the import wrote them. */
 async function restoreRow(
   collection: Collection,
   entity: Entity,
@@ -154,7 +151,7 @@ function shown(text: string | null | undefined): string {
   return text == null ? 'nothing' : JSON.stringify(text)
 }
 
-/** Deletes the rows that are as the import created them. */
+/** Deletes the rows that are still as the import created them. */
 async function deleteCreatedRows(
   collection: Collection,
   entity: Entity,
@@ -230,7 +227,7 @@ function changedText(id: string, { property, now }: { property: Property; now: s
 }
 
 /**
- * Deletes a row if it is as it was created. Returns the server's message if other rows refer to the row; null if the row is
+ * Deletes a row if it is still as it was created. Returns the server's message if other rows refer to the row; null if the row is
  * deleted, or was left and reported.
  */
 async function deleteRow({ collection, entity, created, undone }: RowDeletion, id: string): Promise<string | null> {
