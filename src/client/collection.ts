@@ -47,7 +47,7 @@ export type RosterRead<Row, Field, Name extends Field, Paths = object> = [Field]
   ? Row
   : RosterPicked<Row & Paths, Name>
 
-/** Rows that are only read. `May`: the writes that `may` can ask about. */
+/** Methods that read rows of an entity or of a named view. `May`: the writes that `may` can ask about. */
 export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds, Paths = object, May = never> {
   /** Returns a page, the first by default. */
   list<Name extends Field = Field>(
@@ -294,8 +294,8 @@ function requireVersion(ifMatch: string | undefined): void {
 }
 
 /**
- * Returns the links of a list. Their address is replaced by the address that the client uses, because a server behind a proxy may
- * write an address that the client cannot reach.
+ * Returns the links of a list, with the address that the client uses: a server behind a proxy may write an address that the
+ * client cannot reach.
  */
 function linksOf(address: string, headers: Headers): RosterPage<unknown>['links'] {
   const header = headers.get('Location') ?? headers.get('Link') ?? ''

@@ -136,8 +136,9 @@ function isOnce({ method, ifMatch, isOnce: isOwn = false }: ApiRequest): boolean
 
 /**
  * Returns whether the request may be sent again. After a 429 or 503 nothing was done, so the request is repeated. A list that is
- * too costly is not repeated. If the outcome is unknown, only reads and requests with an Idempotency-Key are repeated, because
- * another client may have written the row in the meantime. `InProgress` means that an earlier attempt still runs.
+ * too costly is not repeated. If the outcome is unknown, only reads and requests with an Idempotency-Key are repeated: a write
+ * without this header could overwrite what another client has written in the meantime. `InProgress` means that an earlier attempt
+ * still runs.
  */
 function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {
   if (code === 'TooCostly') return false

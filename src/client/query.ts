@@ -203,7 +203,7 @@ function filtersOf(name: string, test: unknown): string[] {
 
 function parameters(name: string, operator: string, value: unknown): string[] {
   const text = textOf(name, value)
-  // Writes `<` with the operand `=x` as `<= =x` and `!= =x`, because `<=x` would mean `<=` with `x`.
+  // `<` with the operand `=x` is sent as two filters, `<= =x` and `!= =x`, because `<=x` would mean `<=` with the operand `x`.
   if ((operator === '<' || operator === '>') && text.startsWith('='))
     return [...parameters(name, `${operator}=`, value), ...parameters(name, '!=', value)]
   return [`${encoded(name, name)}=${encodeURI(operator)}${encoded(name, text)}`]
@@ -213,7 +213,7 @@ function textOf(name: string, value: unknown): string {
   if (value === null) return ''
   if (value instanceof Date) return secondsText(name, value)
   if (value !== undefined && typeof value !== 'object') return String(value)
-  // Such a value is refused: if the filter were left out, the server would return more rows, not fewer.
+  // `undefined` and other objects are refused: if the filter were left out, the server would return more rows, not fewer.
   const remedy = 'leave it out for all rows, or compare with null for those without a value'
   throw new TypeError(`the filter ${name} is ${value === undefined ? 'undefined' : 'an object'}: ${remedy}`)
 }

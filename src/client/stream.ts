@@ -9,7 +9,7 @@ const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
  * connection
  */
 export async function* rowsOf<Row>(opened: Opened): AsyncGenerator<Row, void, undefined> {
-  // A piece may end within a character.
+  // All pieces have one decoder, because a piece may end within a character.
   const decoder = new TextDecoder()
   let partialLine = ''
   try {
