@@ -61,8 +61,8 @@ export function cellConverter(separator: string | null, { isExcel, notation, end
 }
 
 /**
- * Puts a blank before a number whose point or comma does not fit the language, so that the server refuses it: in a German file,
- * `1.5` may mean another number.
+ * Puts a blank before a number whose point or comma does not fit the language. The server then refuses the number: in a German
+ * file, `1.5` may mean another number.
  */
 function refused(cell: string): string {
   return /^-?[\d.,]*$/.test(cell) && /[.,]/.test(cell) ? ` ${cell}` : cell

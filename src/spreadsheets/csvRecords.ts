@@ -48,7 +48,7 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
     yield* reader.read(unread)
     unread = ''
   }
-  // If a file has a single line, the line may have no line feed.
+  // The file can be a single line without a line feed. `readerOf` needs a complete line, so a line feed is added.
   reader ??= readerOf(`${unread}\n`)
   if (reader === null) return
   yield* reader.read(unread)
@@ -83,8 +83,8 @@ const SEPARATORS_MIN = 2
 const QUOTED = /(?<=^|[,;\t|\n])[^\S\n]*"(?:[^"]|"")*(?:"|$)/g
 
 /**
- * Returns the separator that most lines have equally often, outside of quotes: the header and the rows of a table have the same
- * number of separators, unlike titles and texts. Null: no line has a separator.
+ * Returns the separator that most lines have equally often, outside of quotes. The header and the rows of a table have the same
+ * number of separators; titles and texts do not. Null: no line has a separator.
  */
 function separatorOf(text: string): string | null {
   const sample = text.slice(0, SAMPLE_LENGTH).replace(/\r\n?/g, '\n')

@@ -64,8 +64,8 @@ export async function deleteCreated(
     const referred = new Map<string, string>()
     for (const piece of pieces) await deletePiece({ rows, referred }, piece, onDone)
     const count = pieces.reduce((sum, { ids }) => sum + ids.length, 0)
-    // Rows of the import may refer to each other, so rows that could not be deleted are tried again as long as some rows get
-    // deleted.
+    // Rows of the import may refer to each other. So rows that could not be deleted are tried again, as long as each round
+    // deletes some rows.
     if (referred.size === 0 || referred.size === count) return referred
     pieces = pieces.map(({ ids, versions }) => ({ ids: ids.filter((id) => referred.has(id)), versions }))
   }

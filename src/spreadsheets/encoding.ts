@@ -18,7 +18,7 @@ export class EncodingFinder {
     if (this.start.length < 4) this.start = Uint8Array.of(...this.start, ...bytes.subarray(0, 4))
     this.hasNul ||= bytes.includes(0)
     if (this.isUtf8) this.isUtf8 = this.decodes(bytes)
-    // Earlier pieces are not searched: all of their bytes were valid UTF-8.
+    // Earlier pieces are not searched: they were valid UTF-8, in which these bytes are parts of characters.
     if (!this.isUtf8) this.hasUnused ||= UNUSED.some((byte) => bytes.includes(byte))
   }
 

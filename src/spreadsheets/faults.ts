@@ -25,7 +25,7 @@ export interface FaultGroup {
 
 const LINES_SHOWN = 3
 const VALUES_SHOWN = 3
-/** Maximum number of values that a group keeps. Messages propose only languages that read all of these values. */
+/** Maximum number of values that a group keeps. Messages propose only languages in which all of these values are valid. */
 const VALUES_MAX = 1_000
 
 /** Joins equal faults, in the order of their first rows. */

@@ -12,11 +12,11 @@ export interface NotatedCell {
 export interface FoundNotation {
   /** Notation of the language. Null: values are written as the API writes them, such as `2026-09-01` and `1234.5`. */
   readonly notation: Notation | null
-  /** Number of cells that the language does not read. */
+  /** Number of cells that are not valid in the language. */
   readonly unread: number
   /**
-   * Cell that makes the language doubtful: another language reads as many cells, but gives this cell another value. Null: no such
-   * cell.
+   * Cell that makes the language doubtful: in another language, as many cells are valid, but this cell has another value. Null:
+   * there is no such cell.
    */
   readonly doubt: Doubt | null
 }
@@ -37,8 +37,8 @@ const PLAIN: Readonly<Record<NotatedName, RegExp>> = {
 }
 
 /**
- * Returns the language that reads most cells. If several do, the first of `preferred` wins, such as a language of the user's
- * browser.
+ * Returns the language in which most cells are valid. If there are several, the first of them in `preferred` wins, such as a
+ * language of the user's browser.
  */
 export function findNotation(cells: readonly NotatedCell[], preferred: readonly string[]): FoundNotation {
   const unreadPlain = cells.filter(({ kind, text }) => !PLAIN[kind].test(text.trim())).length

@@ -8,8 +8,9 @@ const KNOWN_MIN = 2
 const NAMED_SHARE = 0.6
 
 /**
- * Returns the index of the header: the row with most known names, else the first row that is at least 60% as wide as the widest.
- * `rows`: first rows of a file. `isKnown`: returns whether a cell is the name of a property to import.
+ * Returns the index of the header: the row with most known names. If no row has `KNOWN_MIN` known names, returns the first row
+ * that is at least 60% as wide as the widest row. `rows`: first rows of a file. `isKnown`: returns whether a cell is the name of
+ * a property to import.
  */
 export function headerIndex(rows: readonly (readonly (string | null)[])[], isKnown: (name: string) => boolean): number {
   const filled = rows.slice(0, HEADER_ROWS_MAX).map((cells) => cells.filter((cell) => (cell ?? '').trim() !== ''))

@@ -2,7 +2,10 @@
 // command `import` prints options to copy.
 import { plainHeader } from './columns.ts'
 
-/** Names of properties, and headers of German, French, Dutch, Spanish, Italian, Polish, Portuguese and English files for them. */
+/**
+ * Names of properties, each with the headers that German, French, Dutch, Spanish, Italian, Polish, Portuguese and English files
+ * use for it.
+ */
 const WORDS: readonly (readonly [property: string, headers: readonly string[]])[] = [
   [
     'EmployeeNumber',

@@ -14,7 +14,7 @@ export interface Notation {
 
 type DayOrder = 'DMY' | 'MDY' | 'YMD'
 
-/** Words for true and false by language; the words of spreadsheets come first. English words are read in all languages. */
+/** Words for true and false by language; the words of spreadsheets come first. English words are valid in all languages. */
 const BOOLEANS: Readonly<Record<string, readonly [trueWords: string, falseWords: string]>> = {
   en: ['true yes y 1 x', 'false no n 0'],
   cs: ['pravda ano a', 'nepravda ne n'],
@@ -112,8 +112,8 @@ function readBoolean(text: string, { trueWords, falseWords }: Notation): string 
 }
 
 /**
- * Returns whether these texts are words for yes or no of one language. Digits do not count, because they can be numbers. Single
- * letters count only if there are a yes and a no among them.
+ * Returns whether a language has all these texts as words for yes and no. Digits do not count, because they can be numbers. If
+ * all texts are single letters, there must be letters for both yes and no.
  */
 export function areYesOrNo(texts: readonly string[]): boolean {
   const given = texts.map((text) => text.trim().toLowerCase())
@@ -128,15 +128,15 @@ export function areYesOrNo(texts: readonly string[]): boolean {
 
 const isIn = (known: readonly string[]) => (text: string) => known.includes(text)
 
-/** Spaces and apostrophes that group digits by three, as `1 234` and `1'234`. */
+/** Matches a space or an apostrophe that separates groups of three digits, as in `1 234` and `1'234`. */
 const GROUPS = "['’\\u0020\\u00a0\\u202f]"
 const number = (group: string, mark: string) =>
   new RegExp(`^(\\d{1,3}(?:(?:${group}\\d{3})+|(?:${GROUPS}\\d{3})+)|\\d+)(?:${mark}(\\d+))?$`)
 const WITH_COMMA = number('\\.', ',')
 const WITH_POINT = number(',', '\\.')
-/** Matches `12,34,567.5`, as people in India write numbers: groups of two digits, and a last one of three. */
+/** Matches `12,34,567.5`, as people in India write numbers: groups of two digits, and a last group of three digits. */
 const WITH_LAKHS = /^(\d{1,2}(?:,\d\d)+,\d{3})(?:\.(\d+))?$/
-/** Signs and codes of currencies before or after a number: `$1,234.50`, `1.234,50 €`, `CHF 1'234`. */
+/** Matches the sign or the code of a currency, as in `$1,234.50`, `1.234,50 €` and `CHF 1'234`. */
 const CURRENCY = '(?:\\p{Currency_Symbol}|US\\$|C\\$|A\\$|Rs\\.?|zł|Kč|kr\\.?|Fr\\.|Ft|lei|[A-Z]{3})'
 const MONEY = new RegExp(`^(?:${CURRENCY}[ \\u00a0\\u202f]?)?(.*?)(?:[ \\u00a0\\u202f]?${CURRENCY})?$`, 'u')
 /** Matches negative numbers: `-5`, `(5)` of accounting, and `5-` of SAP. */
@@ -173,7 +173,7 @@ function readTime(temporal: 'day' | 'instant', text: string, notation: Notation)
   if (day === null || timeText === undefined) return day
   const time = readClock(timeText)
   if (time === null) return null
-  // A spreadsheet can write a day with the time of midnight; a day with another time is not a day.
+  // A spreadsheet can write a day with the time 00:00:00. With any other time, the cell is not a day.
   if (temporal === 'day') return time === '00:00:00' ? day : null
   return `${day}T${time}Z`
 }
@@ -181,7 +181,7 @@ function readTime(temporal: 'day' | 'instant', text: string, notation: Notation)
 function readDay(text: string, { language, dayOrder }: Notation): string | null {
   const [year = '', month = '', day = ''] =
     namedDay(text, language) ?? COMPACT.exec(text)?.slice(1) ?? numberedDay(text, dayOrder)
-  // A year with two digits is not read, because its century would be a guess.
+  // A year with two digits is refused, because its century would be a guess.
   if (year.length !== 4) return null
   const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
   const date = new Date(`${iso}T00:00:00Z`)
@@ -208,9 +208,12 @@ function readClock(text: string): string | null {
  * Languages that messages propose: first one for each common notation, then all languages with known words for true and false.
  */
 export const PROPOSED = [...new Set(['de', 'fr', 'nl', 'en-US', 'en-GB', 'de-CH', 'sv', ...Object.keys(BOOLEANS)])]
-/** Languages proposed for values in words. English comes first, because English words are read in all languages. */
+/** Languages proposed for values in words. English comes first, because English words are valid in all languages. */
 const PROPOSED_BY_WORDS = Object.keys(BOOLEANS)
-/** Matches the beginning of a day in numbers. Only languages whose `DAY_MARKS` are in the day are proposed for it. */
+/**
+ * Matches the beginning of a day in numbers, such as `01/09`. For such a day, only languages whose `DAY_MARKS` match it are
+ * proposed.
+ */
 const NUMBERED_DAY = /^\d{1,4}[./-] ?\d/
 /** Matches the separators that speakers of a language write between day, month and year. */
 const DAY_MARKS: Readonly<Record<string, RegExp>> = {
@@ -222,9 +225,9 @@ const DAY_MARKS: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Proposes languages for columns of days that are not in the form of the API. Returns the languages that read all these columns,
- * and the first column. If there are none, returns the languages that read one of the columns, and this column. `column`: null if
- * no language is needed, or none is known.
+ * Proposes languages for columns of days that are not in the form of the API. Returns the languages in which all these columns
+ * are valid, and the first column. If there are none, returns the languages in which one of the columns is valid, and this
+ * column. `column`: null if no language is needed, or none is known.
  */
 export function proposeForColumns<Column extends { readonly cells: readonly string[] }>(
   columns: readonly Column[],
@@ -245,10 +248,10 @@ export function proposeForColumns<Column extends { readonly cells: readonly stri
 
 const ISO_DAY = /^\d{4}-\d\d-\d\d/
 
-/** A language to propose, with the first value as the language reads it. */
+/** A language to propose. `value`: the first value, converted from this language to the form of the API. */
 export interface Proposal {
   readonly language: string
-  /** Further languages: they read days in the same way as `language`, but numbers differently. */
+  /** Further languages that give days the same meaning as `language`, but write numbers in a different way. */
   readonly also: readonly string[]
   readonly value: string
 }
@@ -259,7 +262,7 @@ export function proposalText({ language, also, value }: Proposal, cell: string):
 }
 
 /**
- * Returns languages that read all these values, with their reading of the first value: at most two different readings, so that a
+ * Returns languages in which all these values are valid. They have at most two different meanings for the first value, so that a
  * message can show both meanings of `01/09/2026`.
  */
 export function proposeLanguages(kind: NotatedName, values: readonly string[]): Proposal[] {

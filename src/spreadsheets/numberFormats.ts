@@ -42,7 +42,7 @@ export function numberFormatOf(id: number, code: string | undefined): NumberForm
   return zeros === '' ? PLAIN_NUMBER : { digits: zeros.length }
 }
 
-/** Number of digits to which a spreadsheet rounds. A number in its file can have 17, as in 0.30000000000000004. */
+/** Number of digits to which a spreadsheet rounds. A number in its file can have 17 digits, as in 0.30000000000000004. */
 const DIGITS = 15
 
 /** Returns a number of a file as the spreadsheet shows it, without an exponent. Null: the text is not a number. */

@@ -1,5 +1,5 @@
-// Surveys the rows of a file whose header is wrong, and proposes all options that the rows need, so that one more attempt is
-// enough. Runs in browsers, too.
+// Surveys the rows of a file whose header is wrong, and proposes all options that the rows need. The user can then give them all
+// at once. Runs in browsers, too.
 import { shellWord } from './columns.ts'
 import type { CsvRecord } from './csvRecords.ts'
 import { type Notation, proposalText, proposeForColumns } from './notation.ts'

@@ -71,7 +71,7 @@ export class Table {
   }
 
   private *lastRows(finder: FooterFinder, last: readonly CsvRecord[]): Generator<TableRow, void, undefined> {
-    // These rows count for the average, too: a short table has no other rows before its total.
+    // These rows count for the average number of cells, too, because a short table has no rows before them.
     for (const record of last.slice(0, -1)) finder.add(record)
     const own = last.length - (this.lastLine === null ? finder.count(last) : 0)
     const tableEnd = last[own - 1]?.line ?? this.header.line
@@ -81,8 +81,8 @@ export class Table {
 }
 
 /**
- * Reads the first `max` records from a line on. If a fault follows at least one record, `rest` throws it later, so that these
- * records can be used.
+ * Reads the first `max` records from the line `line` on. If an error follows at least one such record, `rest` throws the error
+ * later, so that the caller can use the records before it.
  */
 async function readFirst(records: Records, max: number, line: number) {
   const first: CsvRecord[] = []

@@ -87,8 +87,8 @@ function unpack(bytes: Uint8Array): Map<string, Uint8Array> {
     const parts = unzipSync(bytes, {
       filter({ name, size, originalSize }) {
         if (!/\.(?:xml|rels)$/i.test(name)) return false
-        // Memory is reserved for the size that the file states. In a sound file, the packed bytes are never much longer than this
-        // size.
+        // Memory is reserved for the unpacked size that the file states. A size that cannot be right is refused: packed bytes are
+        // never much longer than unpacked bytes.
         if (size > originalSize * 1.1 + 1_024) throw new WorkbookFault('it is damaged: save it again')
         sum += originalSize
         if (sum > UNPACKED_BYTES_MAX)

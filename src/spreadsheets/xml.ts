@@ -13,7 +13,7 @@ export interface XmlReader {
 export function readXml(xml: string, reader: XmlReader): void {
   const parser = new Parser()
   let fault: unknown = null
-  // saxen would swallow errors of its callbacks, so the first one is kept.
+  // saxen would swallow errors of its callbacks, so the first error is kept, and thrown at the end.
   const guarded =
     <Args extends unknown[]>(handler: (...args: Args) => void) =>
     (...args: Args) => {
