@@ -64,8 +64,8 @@ async function post(
     'webhook-timestamp': String(seconds),
     'webhook-signature': sign(secret, id, seconds, body),
   }
-  // The connection goes to the checked address, with a certificate for the name. Connections are not reused, because a second
-  // hook can have the same address and a different name.
+  // The connection goes to the checked address, but the certificate must be for the name of the host. Connections are not reused,
+  // because a second hook can have the same address and a different name.
   const tls = { serverName: hostOf(url), ...(ca === undefined ? {} : { ca }) }
   const target = addressed(url, address)
   const response = await fetch(target, {

@@ -32,16 +32,15 @@ const IN_FLIGHT_MAX = 4
 /** Interval at which the position is saved during deliveries. The next sender repeats the deliveries after the saved position. */
 const SAVE_MS = 1_000
 /**
- * Interval at which the position is saved while there are no deliveries, so that it never gets older than the changes that are
- * kept.
+ * Interval at which the position is saved while there are no deliveries. If it were not saved, it would get older than the kept
+ * changes.
  */
 const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
 const LAST_SAVE_MS_MAX = 1_000
 const WAIT_MS = 60_000
 /**
- * Minimum delay of an attempt, in ms, from which it follows that no server was running. Such a delay does not count as time of
- * failures.
+ * If an attempt is late by more than this number of ms, no server was running. The delay then does not count as time of failures.
  */
 const NO_SERVER_MS_MIN = 3_600_000
 
@@ -160,7 +159,7 @@ export class HookRun {
     }
     await Promise.all(running.values())
     this.advance()
-    // Aborted deliveries say nothing about the receiver.
+    // Aborted deliveries say nothing about the receiver, so they do not count as failures.
     const [failure] = this.signal.aborted ? [] : failures
     if (failure) await this.noteFailure(failure)
     else if (status !== null) await this.noteSuccess(status)
@@ -216,7 +215,7 @@ export class HookRun {
     const { backOff, nowMs } = this.parts
     const { nextAttemptMs } = this.hook
     if (nextAttemptMs === null) return true
-    // Another server may have written this time, and its clock may have been ahead.
+    // The time may come from a server whose clock was ahead, so the pause is limited.
     const ms = Math.max(0, Math.min(nextAttemptMs - nowMs(), backOff.maxMs))
     return setTimeout(ms, true, { signal: this.signal }).catch(() => false)
   }

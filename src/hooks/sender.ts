@@ -152,7 +152,7 @@ export class HookSender {
       deliver: async (hook, message, signal) => {
         const outcome = await deliver(hook, message, signal, delivery)
         if (outcome.isDelivered) this.delivered++
-        // Aborted deliveries say nothing about the receiver.
+        // Aborted deliveries say nothing about the receiver, so they do not count as failures.
         else if (!signal.aborted) this.failed++
         return outcome
       },

@@ -94,7 +94,8 @@ export class HookStore {
           next_attempt = null, revision = revision + 1
         where id = ${id}`
       await this.require(sql, id, resumed)
-      // A position is in the future if a backup of the database was restored.
+      // Moves the hook to the oldest kept change if its position is before this change, belongs to a different feed, or is in the
+      // future. After a restore of a backup, the position can be in the future.
       const moved = await sql`
         update hook set run = feed.run, position = deleted_position, number = deleted_number from change_feed as feed
         where id = ${id} and (hook.run <> feed.run or (position, number) < (deleted_position, deleted_number)
