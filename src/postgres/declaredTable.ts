@@ -3,7 +3,7 @@ import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
 import { DECIMAL_END } from '../model/kinds.ts'
 
-/** A constraint or an index: its name, its definition in SQL, its columns, and for a foreign key the table that it refers to. */
+/** A constraint or an index. `text`: its definition in SQL. `table`: the table that a foreign key refers to. */
 export interface Part {
   readonly name: string
   readonly text: string
@@ -184,7 +184,7 @@ class Declaration {
     }
     if (!kind.range) return []
     const { min, max } = kind.range
-    // If a decimal has no maximum of its own, only the digits of the column's type bound it.
+    // If a decimal property declares no maximum, only the digits of the column's type limit its values.
     const range = max === DECIMAL_END ? `>= ${min}` : `between ${min} and ${max}`
     return [part(`${this.table}_${column}_range`, `check (${own} ${range})`, column)]
   }

@@ -78,7 +78,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const passwordAt = passwordFile(runner.cluster)
-  // The file is empty if the disk was full when the file was written.
+  // The password file is empty if the disk was full when the file was written.
   if (!existsSync(passwordAt) || readFileSync(passwordAt, 'utf8') === '')
     writeFileSync(passwordAt, randomBytes(24).toString('hex'), { mode: 0o600 })
   const password = readFileSync(passwordAt, 'utf8')

@@ -41,7 +41,8 @@ export function migrate(url: string, folder: string): Promise<string[]> {
 export async function applyPending(transaction: postgres.ISql, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
   await requireUtf8(transaction)
-  // With a pooler, the role has a time limit that is meant for requests (docs/operations/databases.md, "Poolers").
+  // With a pooler, the role has a time limit for statements of requests (docs/operations/databases.md, "Poolers"). Migrations may
+  // take longer.
   await transaction`set local statement_timeout = 0`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
   await transaction`set local lock_timeout = '60s'`

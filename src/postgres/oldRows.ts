@@ -67,7 +67,8 @@ const ROW_CHANGES_PER_ROW = 20
 
 /**
  * Returns a function that deletes rows of `row_change` that were committed at least `keptMs` ago. The newest row for each table
- * stays: without it, reads of `row_change` would scan the index entries of all deleted rows while an old snapshot is held.
+ * stays. If it were deleted, too, a search for the newest row would scan the index entries of all deleted rows, as long as an old
+ * snapshot is held.
  */
 export function oldRowChanges(keptMs = ROW_CHANGES_MS): DeleteSlice {
   // The first check deletes nothing, because no transaction is older than transaction 0.

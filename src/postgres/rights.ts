@@ -27,8 +27,8 @@ host all all 127.0.0.1/32 scram-sha-256
 }
 
 /**
- * Returns SQL that restricts the server's role to its tables: it revokes the roles that came with the cluster, and the rights
- * that PostgreSQL grants to everyone.
+ * Returns SQL that restricts the server's role to its tables. It takes from the role all roles that it is a member of, and
+ * revokes the rights that PostgreSQL grants to everyone.
  */
 function restrict(password: string): string[] {
   return [
@@ -62,8 +62,8 @@ export async function secure(runner: Runner, password: string, access: Access): 
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
   const { child, log } = runner.launch('postgres', args, input)
   if ((await endOf(child)) !== 0) throw new Error(`PostgreSQL did not start:\n${log()}`)
-  // The file is written last, so that an interrupted run is repeated. It is created outside of the cluster: inside, PostgreSQL's
-  // user could have put a link with the file's name there, and `give` would give the linked file to this user.
+  // pg_hba.conf is written last, so that an interrupted run is repeated. It is created outside of the cluster: inside,
+  // PostgreSQL's user could have put a link with the file's name there, and `give` would give the linked file to this user.
   const part = `${runner.cluster}.hba.part`
   rmSync(part, { force: true })
   writeFileSync(part, hbaRules, { mode: 0o600, flag: 'wx' })

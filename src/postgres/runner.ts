@@ -142,8 +142,8 @@ export function hasEmbedded(dataDir: string): boolean {
 }
 
 /**
- * Returns the folder of the cluster: the folder that already has a cluster; else DATA_DIR if the user `nobody` can enter it, or a
- * folder in /var/lib if not.
+ * Returns the folder of the cluster. If there is no cluster yet, this is DATA_DIR if the user `nobody` can enter it, else a
+ * folder in /var/lib.
  */
 function baseOf(dataDir: string): string {
   const other = baseElsewhere(dataDir)
