@@ -13,9 +13,9 @@ const CHECK_MS = 1_000
 
 /**
  * Reads the certificate that the server presents, and watches its files. Returns null for HTTP without TLS. When the files
- * contain another valid certificate, `current` returns that certificate, and `onChange` is called. Workers get the text of the
- * certificate, not the files: a worker that replaces a dead one must present the same certificate as the other workers, even if
- * the files have changed. @throws StartError if the certificate is not valid
+ * contain a new valid certificate, `current` returns it, and `onChange` is called. Workers get the text of the certificate, not
+ * the files: a worker that replaces a dead worker must present the same certificate as all workers, even if the files have
+ * changed. @throws StartError if the certificate is not valid
  */
 export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChange: () => void) {
   if (tlsCert === null || tlsKey === null) return null
@@ -24,7 +24,7 @@ export function watchCertificates({ tlsCert, tlsKey }: Config, log: Log, onChang
   let until = readForStart(() => endOf(current))
   let isEndLogged = false
   /**
-   * Contents of the files, if the last check found a fault in them, or the reason why they could not be read. '' if the last
+   * Contents of the files in which the last check found a fault, or the reason why the files could not be read. Empty: the last
    * check found no fault.
    */
   let fault = ''

@@ -138,10 +138,10 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 }
 
 /**
- * Returns whether a request looks like DNS rebinding: to read the metrics, the author of a web page can make the page's host name
- * point to this server. The browser then sends no `Origin`, but always Accept-Language, which programs that scrape metrics do not
- * send. Programs in Node send Accept-Language, too, but together with Sec-Fetch-Mode. A browser does not send Sec-Fetch-Mode over
- * HTTP to such a host name.
+ * Returns whether a request looks like DNS rebinding: to read the metrics, a web page makes its own host name point to this
+ * server. The browser then sends no `Origin`, but always Accept-Language, which programs that scrape metrics do not send.
+ * Programs in Node send Accept-Language, too, but together with Sec-Fetch-Mode. A browser does not send Sec-Fetch-Mode over HTTP
+ * to such a host name.
  */
 function isRebound({ url, headers }: Request): boolean {
   const { hostname } = new URL(url, 'http://admin')

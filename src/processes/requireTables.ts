@@ -18,8 +18,8 @@ export async function requireTables(entities: readonly Entity[], database: Reade
 }
 
 /**
- * Returns a handler for `catch` that ignores an ApiError, by which `Database` says that PostgreSQL gave no answer. The handler
- * throws all other errors. It puts `prefix` before the message, unless the connection has failed.
+ * Returns a handler for `catch`. It ignores an ApiError, which means that PostgreSQL gave no answer, and throws all other errors.
+ * It puts `prefix` before the message, unless the connection has failed.
  */
 function unlessAway(prefix: string): (error: Error) => void {
   return (error) => {

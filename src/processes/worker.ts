@@ -41,8 +41,8 @@ const HANDSHAKE_MS = 50
 /** Time at a stop for handshakes with TLS, which take longer. */
 const HANDSHAKE_TLS_MS = 500
 /**
- * Maximum time that a question about several tables waits for a lock on one of them: lists of the other tables wait for the
- * question, too.
+ * Maximum time that a question about several tables waits for a lock on one of the tables. Meanwhile, lists of all these tables
+ * wait for the question.
  */
 const JOINT_LOCK_MS_MAX = 20
 /** Time to send the answers of requests whose statements were ended with their connection pools. */

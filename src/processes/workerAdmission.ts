@@ -65,7 +65,7 @@ export class WorkerAdmission {
     this.persons = this.tokens === null ? null : new Persons(this.tokens, persons)
     this.admission = new Admission(this.keyring, this.limiters, networks, this.keys, this.persons)
     this.tokens?.start()
-    // The worker that logged the outage may have died; then this one logs the end of the outage.
+    // The worker that logged the outage may have died; then this worker logs the end of the outage.
     this.ready = this.store?.firstOutcome.promise.then((isHere) => isHere && this.logOutage(null))
     this.noteLimits()
     this.timers = [

@@ -85,7 +85,7 @@ export class WorkerPool {
     for (const worker of [...this.workers]) {
       if (this.isStopping) return false
       if (!this.workers.has(worker)) continue // the worker has died, and has a successor
-      worker.isLeaving = true // if the worker dies now, the one launched below is its successor
+      worker.isLeaving = true // if the worker dies now, the worker launched below is its successor
       try {
         await this.launch().ready
       } catch (error) {

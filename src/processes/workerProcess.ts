@@ -31,7 +31,7 @@ export class WorkerProcess {
   isLeaving = false
   /** True once the worker was ready; before that, pings may stay unanswered. */
   hasBegun = false
-  /** Limits of the keys that the worker has read and that have their own limits. */
+  /** Own limits of the keys that the worker has read. */
   limits: OwnLimits = new Set()
   readonly child: Bun.Subprocess
   private unansweredPings = 0
