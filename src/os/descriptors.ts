@@ -4,8 +4,8 @@ import type { ListenSocket } from './listenSocket.ts'
 
 const CHECK_MS = 250
 /**
- * Number of descriptors that must be free before clients are accepted again, so that the listener does not stop and start with
- * each client that leaves.
+ * Number of descriptors that must be free before clients are accepted again. With a smaller number, the listener would stop and
+ * start with each client that leaves.
  */
 const CLIENTS_MIN = 8
 
@@ -18,8 +18,8 @@ export function descriptorsMax(): number {
 
 /**
  * Reserves `count` descriptors for serving connected clients. When clients have taken all other descriptors, frees the reserve,
- * calls `onFull`, and pauses the listener until descriptors are free again: otherwise, the runtime would retry failed accepts in
- * a busy loop. Returns a function that ends these checks.
+ * calls `onFull`, and pauses the listener until descriptors are free again. Without the pause, the runtime would retry failed
+ * accepts in a busy loop. Returns a function that ends these checks.
  */
 export function keepDescriptors(count: number, listener: ListenSocket, onFull: () => void): () => void {
   if (process.platform !== 'linux') return () => undefined

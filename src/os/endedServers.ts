@@ -1,4 +1,4 @@
-// Finds shared memory that ended servers of this user have left, by the locks of its folders, and frees it.
+// Shared memory that ended servers of this user have left: finds it by the locks of its folders, and frees it.
 import { existsSync, lstatSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryLock } from './libc.ts'
@@ -78,7 +78,7 @@ function forEachEnded(base: string, work: (path: string, dataDir: string) => voi
   for (const name of readdirSync(base).filter((entry) => entry.startsWith(PREFIX))) {
     const path = join(base, name)
     try {
-      // `tryLock` would create a missing lock file, and then a free lock would prove nothing.
+      // `tryLock` would create a missing lock file, and the lock of a new file does not prove that the server has ended.
       if (!isOwnFolder(path) || ![OWNER, LOCK].every((file) => isOwnFile(join(path, file)))) continue
       const lock = tryLock(join(path, LOCK))
       if (lock === null) continue

@@ -14,8 +14,8 @@ const LOWEST = 19
  * has ended, or belongs to another user.
  */
 export function lowerPriority(pid: number): void {
-  // Lowers the priority of the process's session, too: outside of containers Linux shares processors among sessions, and the
-  // priority of a process counts only within its own session.
+  // Lowers the priority of the process's session, too. Outside of containers, Linux shares processors among sessions, and the
+  // priority of a process counts only within its session.
   const lowerProcess = () => setPriority(pid, Math.min(getPriority() + LOW, LOWEST))
   const lowerGroup = () => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)) // see sched(7)
   for (const lower of [lowerProcess, lowerGroup])

@@ -11,7 +11,7 @@ export type Region = ReturnType<typeof openRegion>
 
 export const HEADER_WORDS = 16
 /**
- * Index of two random words in the header, which change the hashes of entries, so that clients cannot know which entries collide.
+ * Index of two random words in the header. They change the hashes of entries, so that clients cannot know which entries collide.
  */
 export const SEED_WORD = 6
 /** Index of eight words in the header that are free for the region's users, and set to 0 at each start. */

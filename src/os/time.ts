@@ -7,7 +7,7 @@ const clock = libc({ clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } })
 
 const CLOCK_MONOTONIC = process.platform === 'darwin' ? 6 : 1
 
-// In a separate ArrayBuffer: the JIT moves small typed arrays, and the pointer would dangle.
+// In a separate ArrayBuffer: the JIT moves small typed arrays, and a pointer to such an array would dangle.
 const timespec = new Uint32Array(new ArrayBuffer(16))
 const address = ptr(timespec)
 
