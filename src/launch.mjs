@@ -153,7 +153,7 @@ function run(bun, words) {
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))
   process.on('SIGUSR2', () => passOn('SIGUSR2'))
-  // npm's scripts begin with `exec`, so there is no shell between: the parent is npm, or the process that started this one.
+  // npm's scripts begin with `exec`, so the parent is no shell: it is npm, or the process that started this one.
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return
