@@ -6,8 +6,8 @@ import { counted } from './output.ts'
 import { type Collection, countRows, readAllRows, readRowsWith, type ValueTexts, WHOLE_ROWS_MAX } from './storedRows.ts'
 
 /**
- * Number of a column's values to look for if the table is too large to read whole. Every n-th value is looked for, and n is an
- * integer, so there can be almost twice as many.
+ * Number of a column's values to look for if the table is too large to read whole. Every n-th value is looked for, with n rounded
+ * down, so the real number can be almost twice as high.
  */
 const SAMPLE_MAX = 1_000
 /**

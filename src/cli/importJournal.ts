@@ -140,7 +140,8 @@ export class ImportJournal implements Disposable {
 
   /** Records the rows of a request as the server has returned them. `text`: body of the response. */
   addCreated(key: string, text: string): void {
-    // The rows stay as the server wrote them, so that numbers keep all digits. A line feed in JSON is always outside of strings.
+    // The rows stay as the server wrote them, so that numbers keep all digits. A line feed in JSON is always outside of strings,
+    // so it can be removed.
     this.addLine(`{"created":${JSON.stringify(key)},"rows":${text.replaceAll('\n', '')}}`)
   }
 

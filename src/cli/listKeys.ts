@@ -38,7 +38,7 @@ export async function listKeys(config: Config, json: true | undefined): Promise<
 
 function inWords(fault: string, { role }: ListedKey, roles: Roles | null | Refused): string {
   if (fault === UNUSABLE) return fault
-  // A running server can still have an older version of the file.
+  // A running server can still have an older version of the roles file, so the message names the file on disk.
   return `None of them holds${role !== null && roles !== null ? ', by the file on disk' : ''}: ${fault}`
 }
 

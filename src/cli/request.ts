@@ -87,7 +87,7 @@ export async function askUntilAnswered(request: Asked, isFirst: boolean): Promis
   for (;;) {
     const answer = await ask(request)
     const { status, headers, text } = answer
-    // A proxy can write a date instead of seconds; it is ignored.
+    // A proxy can write a date instead of seconds; a date is ignored.
     const [given] = /^\d{1,9}$/.exec(headers.get('retry-after') ?? '') ?? []
     const retryAfter = given === undefined ? null : Math.max(1, Number(given))
     const isLimit = status === 429

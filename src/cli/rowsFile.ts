@@ -43,8 +43,8 @@ export interface FileReading extends Omit<RecordReading, 'onNote'>, TableBounds 
 }
 
 /**
- * Maximum number of rows that a survey reads. It finds the options that the rows need, which are reported with faults of the
- * header.
+ * Maximum number of rows that a survey reads. A survey finds the options that the rows need; messages list them with faults of
+ * the header.
  */
 const SURVEYED_ROWS_MAX = 200_000
 const NO_CELLS: ReadonlyMap<Property, string> = new Map()

@@ -39,7 +39,7 @@ function refuseUnknown(program: Command, word: string | undefined) {
 
 /** Refuses a command whose options npm has consumed, because `--` was missing in front of them. @throws CommandError */
 function refuseSwallowed(program: Command, words: readonly string[]) {
-  // npm before 11 calls it `run-script`.
+  // npm before version 11 calls the command `run-script`.
   if (!/^run(?:-script)?$/.test(process.env.npm_command ?? '')) return
   let command = program
   for (const word of words) command = command.commands.find((below) => below.name() === word) ?? command

@@ -158,7 +158,7 @@ export function storedTexts(properties: readonly Property[], json: string): Valu
   return rowTexts(properties, parseJson(json))
 }
 
-/** Returns the same as `storedTexts`, for a row that is parsed already. */
+/** Returns the values of a row whose JSON is parsed already; see `storedTexts`. */
 export function rowTexts(properties: readonly Property[], row: unknown): ValueTexts {
   return new Map(properties.map((property) => [property, storedText(property, row)]))
 }

@@ -69,7 +69,10 @@ export async function tryRequest(site: Site, target: Target, rights: GrantedRigh
 
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Reads `GET /Absences?sort=-Start`; GET may be left out. @throws CommandError for a method that does not read */
+/**
+ * Parses a request such as `GET /Absences?sort=-Start`; `GET` may be left out. @throws CommandError for a method that does not
+ * read
+ */
 export function readRequest(text: string) {
   const [, word = 'GET', address = ''] = /^(?:([a-z]+)\s+)?(\S.*)$/is.exec(text.trim()) ?? []
   const method = word.toUpperCase()
