@@ -213,7 +213,7 @@ function textOf(name: string, value: unknown): string {
   if (value === null) return ''
   if (value instanceof Date) return secondsText(name, value)
   if (value !== undefined && typeof value !== 'object') return String(value)
-  // `undefined` and other objects are refused: if the filter were left out, the server would return more rows, not fewer.
+  // An undefined value or an object is refused: if the filter were left out, the server would return more rows, not fewer.
   const remedy = 'leave it out for all rows, or compare with null for those without a value'
   throw new TypeError(`the filter ${name} is ${value === undefined ? 'undefined' : 'an object'}: ${remedy}`)
 }
