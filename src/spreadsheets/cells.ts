@@ -15,7 +15,7 @@ export interface CellProperty {
 export interface CellReading {
   /** True if `export --excel` wrote the file; null: unknown, so values that only `export --excel` writes are refused. */
   readonly isExcel: boolean | null
-  /** Notation of the language of `--locale`; null: values are written as programs write them. */
+  /** Notation of the language of `--locale`. Null: no language is given, and values are expected as programs write them. */
   readonly notation: Notation | null
   /**
    * Properties that are the end of a span, such as the end of an absence. In their columns, a day without a time includes the
@@ -102,7 +102,7 @@ const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /**
  * Writes a number into JSON with all its digits. Old browsers have no `rawJSON`, so they lose digits. TypeScript has no type for
- * it yet.
+ * `rawJSON` yet.
  */
 const { rawJSON = Number } = JSON as unknown as { rawJSON?(text: string): object | number }
 

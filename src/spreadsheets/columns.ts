@@ -15,8 +15,8 @@ export function plainHeader(name: string): string {
 }
 
 /**
- * Returns the meaning that has the header among its names: compared without case, else by `plainHeader`; undefined if there is no
- * such meaning.
+ * Returns the meaning that has the header among its names, in upper or lower case. If there is none, compares the names by
+ * `plainHeader`. Returns undefined if no name is equal to the header.
  */
 export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>[]): Of | undefined {
   const lower = header.trim().toLowerCase()

@@ -3,7 +3,7 @@
 
 /** Maximum rows of one request: up to this number, a request counts as one against the rate limits. */
 const PART_ROWS = 100
-/** Maximum versions in `If-Match`. */
+/** Maximum number of versions in `If-Match`. */
 const VERSIONS_MAX = 20
 /** Maximum attempts for rows that other clients write at the same time. */
 const TRIES_MAX = 5

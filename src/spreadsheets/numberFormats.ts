@@ -78,8 +78,8 @@ const FALSE_LEAP_DAY = 60
 const SERIAL_MAX = 2_958_465
 
 /**
- * Returns a number of days as `2026-09-01`, `2026-09-01T09:00:00Z` or `09:00:00`. Midnight is a time only if the format shows
- * times. Null: the spreadsheet has no such day.
+ * Returns a number of days as `2026-09-01`, `2026-09-01T09:00:00Z` or `09:00:00`. After a day, the time of midnight is written
+ * only for the format `dayAndTime`. Null: the spreadsheet has no such day.
  */
 export function serialText(serial: number, format: TimeFormat, is1904: boolean): string | null {
   if (!(serial >= 0 && serial < SERIAL_MAX + 1)) return null

@@ -7,7 +7,7 @@ import { isPlaceholder, placeholderHint } from './placeholders.ts'
 import { footerText, type TableRow } from './table.ts'
 
 /**
- * Maximum number of values that are kept of a column, and maximum length of a kept value. The search is for days and for words
+ * Maximum number of values that are kept of a column, and maximum length of a kept value. The survey looks for days and for words
  * that stand for no value, which are short.
  */
 const VALUES_MAX = 1_000

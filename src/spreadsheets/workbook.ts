@@ -139,7 +139,7 @@ function sheetsOf(xml: string, relations: readonly Relation[]): { sheets: SheetP
     const given = attributes()
     const [, relation] = Object.entries(given).find(([name]) => name.endsWith(':id')) ?? []
     const path = relations.find(({ id, type }) => id === relation && type.endsWith('/worksheet'))?.path
-    // A sheet without such a path is skipped: it can be a chart.
+    // A sheet without a worksheet, such as a chart, is skipped.
     if (path) sheets.push({ name: decodeEntities(given.name ?? ''), path, isHidden: (given.state ?? 'visible') !== 'visible' })
   })
   return { sheets, is1904 }
