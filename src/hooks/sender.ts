@@ -41,7 +41,7 @@ export class HookSender {
   private readonly stopping = new AbortController()
   private readonly pauses: typeof PAUSES
   private readonly ended: Promise<void>
-  /** Controller whose abort ends the current pause, or the next pause. */
+  /** Controller whose abort ends the current pause. If there is no current pause, the next pause ends at once. */
   private waking = new AbortController()
   private isFailing = false
   private readonly runs = new Map<string, HookRun>()
