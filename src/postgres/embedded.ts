@@ -142,7 +142,7 @@ const DEFAULT_SETTINGS = {
   max_connections: '100',
   // Limit for each connection. Sorting a million absences needs a tenth of it.
   temp_file_limit: '1GB',
-  // Limits the disk space of the WAL. If the disk is full, writes fail, but PostgreSQL stops only if the WAL has no room.
+  // Keeps the WAL small. On a full disk, writes of tables only fail, but PostgreSQL stops if the WAL has no room.
   max_wal_size: '512MB',
   // Errors of statements are not logged: they contain people's data, and a client could fill the disk.
   log_min_messages: 'log',

@@ -64,8 +64,8 @@ export async function applyPending(transaction: postgres.ISql, folder: string): 
       throw new Error(`${file} failed: ${error.message}`, isAway(error) && !isLost ? {} : { cause: error })
     })
     await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
-    // Trigger functions name columns, so they are written again after each migration. The earliest migrations run before
-    // `write_recorders` exists.
+    // Trigger functions name columns, so they are written again after each migration. Before an early migration has created
+    // `write_recorders`, there are no such functions.
     const [recorders] = await transaction`select to_regproc('write_recorders') is not null as yes`
     if (recorders?.yes) await transaction`select write_recorders()`
   }
@@ -118,7 +118,7 @@ export function pendingOf(migrations: Migration[], applied: readonly Applied[]):
   return pending
 }
 
-/** Returns the files of `folder` that `migrate` would apply, without writing anything. @throws Error as `migrate` */
+/** Returns the files of `folder` that `migrate` would apply; writes nothing. @throws Error as `migrate` */
 export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
   const readPending = async (transaction: postgres.ISql) => {
     await requireUtf8(transaction)

@@ -1,4 +1,4 @@
-// Deletes expired answers and changes, in slices.
+// Deletes expired rows, in slices: stored answers, events of the change feed, and rows of `row_change`.
 import { setTimeout } from 'node:timers/promises'
 import { errorOf } from '../errors.ts'
 import { openFirst } from '../execute/connect.ts'

@@ -56,7 +56,7 @@ export async function secure(runner: Runner, password: string, access: Access): 
   const hbaRules = `# Written by Roster for the password with the hash ${Bun.hash(password).toString(36)}.\n${HBA_RULES[access]}`
   if (readFileSync(file, 'utf8') === hbaRules) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
-  // Runs as the superuser in PostgreSQL's single-user mode, which takes one command per line.
+  // The commands run as the superuser in PostgreSQL's single-user mode, which takes one command per line.
   const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
   const args = ['--single', '-D', runner.cluster, ...sharedMemorySettings(), ...settings, DATABASE]
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')

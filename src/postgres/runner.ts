@@ -94,7 +94,8 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
       const [command = '', ...words] = [...prefix, join(native, 'bin', program), ...args]
       const child = spawn(command, words, {
         ...user,
-        // Its own process group: Ctrl-C in a terminal must reach the server first, which then stops PostgreSQL.
+        // The program gets a process group of its own: Ctrl-C in a terminal must reach the server first, which then stops
+        // PostgreSQL.
         detached: true,
         stdio: input === undefined ? ['ignore', file, file] : ['pipe', 'ignore', file],
         env: { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' },
@@ -111,7 +112,7 @@ function runnerOf(native: string, cluster: string, dataDir: string, prefix: read
 function tail(path: string, from: number): string {
   if (!existsSync(path)) return ''
   const bytes = readFileSync(path)
-  // An operator may have truncated the file.
+  // If an operator has truncated the log, it is read from its beginning.
   const text = bytes.subarray(from > bytes.length ? 0 : from).toString()
   return text.trim().split('\n').slice(-8).join('\n')
 }
