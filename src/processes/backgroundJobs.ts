@@ -34,8 +34,8 @@ export class BackgroundJobs {
     const { changesDays, hooksAllow } = config
     const kinds = [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])]
     this.stopDeleting = deleteOldRows(url, kinds, (reason) => log.warn('old rows cannot be deleted', { reason }))
-    // Webhooks deliver recorded changes, so without changes there is nothing to deliver. Only the sender that holds a lock
-    // delivers. Through a pooler, the lock would belong to a connection that other clients use, too.
+    // Without recorded changes there is nothing to deliver. The sender of webhooks holds a lock: through a pooler, the lock would
+    // belong to a connection that other clients use, too.
     const canLock = !isPooled(config) || config.databaseDirectUrl !== null
     if (changesDays > 0 && canLock) this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
   }
