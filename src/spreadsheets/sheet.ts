@@ -190,8 +190,8 @@ class SheetReader {
 const MIDNIGHT = /T00:00(?::00(?:\.0+)?)?Z?$/
 
 /**
- * Reads the date-time of a cell of the type `d` as UTC, because the text has no zone. If the format shows no times, midnight is
- * removed.
+ * Reads the date-time of a cell of the type `d` as UTC, because the text has no zone. The time of midnight is kept only for the
+ * format `dayAndTime`.
  */
 function isoText(value: string, format: NumberFormat): string {
   if (format !== 'dayAndTime' && MIDNIGHT.test(value)) return value.replace(MIDNIGHT, '')
