@@ -1,5 +1,5 @@
-// Reads a table by COPY, in pieces of some thousand rows. Rows are processed in small steps, because a piece arrives in one turn
-// of the event loop.
+// Reads a table by COPY, in pieces of some thousand rows. All rows of a piece arrive in one turn of the event loop. They are
+// processed in small steps, between which other requests are served.
 import { setImmediate } from 'node:timers/promises'
 import type postgres from 'postgres'
 import { TAB } from '../columns/copyText.ts'
@@ -10,14 +10,16 @@ import type { Statement } from '../model/sql.ts'
 /** Processes one row, given as a line of COPY's text format: `bytes[from, to)`, without the newline. */
 export type ProcessLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** Returns the COPY statement that reads the piece after this id; null: the first piece. */
+/**
+ * Returns the COPY statement that reads the piece after the row with the id `last`. If `last` is null, it reads the first piece.
+ */
 type CompileNextPiece = (last: string | null) => Statement
 
 /** Number of rows after which a step looks at the clock. */
 const STEP_ROWS = 250
 /**
- * Minimum and maximum time of a step. Within these bounds, a step is as long as the pause before it. So other requests at most
- * double the time of a load.
+ * Minimum and maximum time of a step. Within these bounds, a step is as long as the pause before it, in which other requests are
+ * served. So these at most double the time of a load.
  */
 const STEP_MS_MIN = 3
 const STEP_MS_MAX = 20
@@ -48,7 +50,7 @@ export async function readByCopy(transaction: postgres.TransactionSql, compileNe
     const last = piece.at(-1)
     if (last === undefined) return
     reading = readNext(lastIdOf(last))
-    // The driver queues the COPY in this turn of the event loop, and sends it in the next turn.
+    // Waits until the next COPY is sent: the driver queues it in this turn of the event loop, and sends it in the next turn.
     await setImmediate()
     await setImmediate()
     await processInSteps(piece, processLine)
@@ -74,7 +76,7 @@ async function processInSteps(piece: readonly Uint8Array[], processLine: Process
   }
 }
 
-/** Returns the id at the start of the last line. */
+/** Returns the id of the last row of a chunk. The id is the first field of a line. */
 function lastIdOf(bytes: Uint8Array): string {
   const from = bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1
   return String.fromCharCode(...bytes.subarray(from, bytes.indexOf(TAB, from)))

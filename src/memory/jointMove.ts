@@ -6,7 +6,10 @@ import { withDeadline, yieldEvery } from '../os/time.ts'
 import { type AskedTable, compileJointQuestion, compileJointRows } from './jointStatements.ts'
 import { APPLY_MS, type TableCopy } from './tableCopy.ts'
 
-/** Maximum time to wait for a joint statement. It is short, because lists of all its tables wait. */
+/**
+ * Maximum time to wait for a statement of a joint question. It is short, because the lists of all tables of the question wait for
+ * it.
+ */
 const JOINT_MS_MAX = 500
 const QUESTIONS = seriesOf('questions')
 
@@ -62,8 +65,8 @@ async function moveByRows(
   changed: readonly TableCopy[],
   reader: Reader,
 ): Promise<readonly TableCopy[]> {
-  // The tables to read are sorted, because the text of the statement depends on their order. Unchanged tables are not read,
-  // because they may be locked.
+  // The tables to read are sorted, so that the same tables always give the same text of the statement. Unchanged tables are not
+  // read, because they may be locked.
   const read = [...changed].sort((one, other) => (one.entity.table < other.entity.table ? -1 : 1))
   const unread = copies.filter((copy) => !changed.includes(copy))
   const rows = await ask(reader, compileJointRows([...read, ...unread].map(askedTableOf), read.length))
@@ -74,7 +77,7 @@ async function moveByRows(
   const current = answers.filter(({ copy, state, keptFrom }) => keeps(copy, () => copy.requireSame(state, keptFrom)))
   const moved = current.filter(({ isWhole }) => !isWhole)
   await applyRows(moved)
-  // All copies move in this turn of the event loop.
+  // All copies move in the same turn of the event loop, so that no list finds them at different snapshots.
   for (const { copy } of moved) keeps(copy, () => copy.endApplying(rows[0]?.[SNAPSHOT] as string))
   return current.filter(({ isWhole }) => isWhole).map(({ copy }) => copy)
 }
@@ -92,8 +95,8 @@ function answersOf(copies: readonly TableCopy[], rows: readonly Row[]): TableAns
 }
 
 /**
- * Writes changed rows into their copies, a few in each turn of the event loop. Copies with changed rows have rows of several
- * snapshots until `endApplying`.
+ * Writes changed rows into their copies, a few in each turn of the event loop. Until `endTaking`, these copies have rows of
+ * several snapshots.
  */
 async function applyRows(answers: readonly TableAnswer[]) {
   const changed = answers.filter(({ changes }) => changes.length > 0)

@@ -14,8 +14,8 @@ export interface AskedTable {
 }
 
 /**
- * Maximum changed rows, and maximum lines of `row_change`, that a joint question reads for one table. It is small, because lists
- * of all these tables wait. A table with more changes is asked about alone.
+ * Maximum number of changed rows, and of lines of `row_change`, that a joint question reads for one table. It is small, because
+ * the lists of all tables of the question wait for it. A table with more changes is asked about alone.
  */
 export const JOINT_CHANGES_MAX = 500
 
@@ -23,7 +23,8 @@ const RELATION = sql`asked.relation`
 const STATE = stateOf(RELATION, sql`to_regclass(asked."Table")`, sql`asked."Columns"::text[]`)
 
 /**
- * Returns the parameters that say which tables a question is about. The text of the statement does not depend on these tables.
+ * Returns the parameters that say which tables a question is about. With these parameters, the text of the question is the same
+ * for all tables.
  */
 function valuesOf(asked: readonly AskedTable[]) {
   const list = (textOf: (table: AskedTable) => string) => arrayText(asked.map(textOf))
@@ -51,9 +52,9 @@ function elementOf(value: string): string {
 function askedTables(asked: readonly AskedTable[]) {
   const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
-  // Each array is in a subquery, because PostgreSQL does not count the elements there. It counts the elements of a plain
-  // parameter, and finds a plan for their number cheaper than the generic plan. So it would plan each question anew, which takes
-  // longer than the question itself.
+  // Each array is in a subquery, where PostgreSQL does not count its elements, and so uses the generic plan. If the array were a
+  // plain parameter, a plan for the number of its elements would seem cheaper. PostgreSQL would then plan each question anew,
+  // which takes longer than the question itself.
   const arrays = commaList([
     sql`(select ${relations}::oid[])`,
     sql`(select ${nexts}::xid8[])`,
@@ -107,7 +108,7 @@ export function compileJointRows(asked: readonly AskedTable[], read: number): St
   const isWhole = sql`(select count(*) > ${limit} or coalesce(bool_or(ids is null), false) from "Lines" ${ofTable}) or (select count(*) > ${limit} from "Changed" ${ofTable})`
   const tables = asked.slice(0, read).map(({ entity }, index) => {
     const number = integer(index + 1)
-    // Looks up the rows one by one, as `compileChangedRows` does.
+    // Looks up the rows one by one. `compileChangedRows` says why.
     const found = sql`select ${copiedColumns(entity)} from ${name(entity.table)} as own where "Found"."N" = ${number} and own.id = "Changed".id offset 0`
     return { from: sql`left join lateral (${found}) as now_${number} on true`, columns: sql`now_${number}.*` }
   })

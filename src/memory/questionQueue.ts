@@ -10,9 +10,12 @@ export type Version = number | string
 interface Group {
   /** Lists that have arrived since the last question was sent; null if no list has. */
   waiting: Demand | null
-  /** Versions that several copies had when they were of one snapshot, in the order of the copies' numbers; null: unknown. */
+  /**
+   * Versions that the copies of the group had when a joint question last brought them to one snapshot, in the order of the
+   * copies' numbers. Null: these versions are not known.
+   */
   versions: string | null
-  /** Time until which no joint question is sent, because the last one has failed. */
+  /** Time until which no joint question about the group is sent, because the last joint question has failed. */
   pausedUntilMs: number
   /**
    * Time of the last list that did not wait for a question. Answers to questions that were sent before this time are too old for
@@ -42,8 +45,8 @@ const GROUPS_MAX = 200
  */
 const PAUSE_MS = 1_000
 /**
- * Time for which a joint question that waits for a busy table keeps new questions from all its tables. Without this time, its
- * tables would hardly ever be free together if many questions ask about each of them.
+ * Maximum time for which a joint question that waits for a running question delays new questions about its tables. Without this
+ * delay, new questions might always begin before all its tables are free at the same time.
  */
 const HELD_MS_MAX = 100
 /** Time after which PostgreSQL answers lists of several tables, if a question about one of these tables is still running. */
@@ -66,8 +69,8 @@ export class QuestionQueue {
   constructor(private readonly jointQuestions: Reader) {}
 
   /**
-   * Brings copies to snapshots taken after this call, and several copies to the same snapshot. `versionOf` says whether that
-   * succeeded. @throws ApiError for a single copy, if PostgreSQL does not answer
+   * Brings copies to snapshots taken after this call, and several copies to the same snapshot. If a copy could not be moved,
+   * `versionOf` returns null afterwards. @throws ApiError for a single copy, if PostgreSQL does not answer
    */
   refresh(copies: readonly TableCopy[]): Promise<void> {
     const key = keyOf(copies)
@@ -165,7 +168,8 @@ export class QuestionQueue {
     const fault = await copy.ask().catch((error: unknown) => error)
     this.asked.delete(copy)
     // Lists that have arrived since the question was sent do not wait for the catch-up: PostgreSQL answers them. The catch-up
-    // begins after all of them have arrived, so its snapshot is not too old for any of these lists.
+    // begins after these lists have arrived. So if one of them finds the copy current again, the copy's snapshot is not too old
+    // for this list.
     if (!wasBehind && isBehind(copy)) this.catchUp(copy)
     for (const { answer } of demands)
       if (fault === undefined) answer.resolve()

@@ -34,7 +34,7 @@ export function compileRowsAfter(entity: Entity, id: string | null, size: number
 }
 
 /**
- * Compiles the declaration of `texts`, a cursor over the different texts of a property, in the order of the column's collation.
+ * Compiles the declaration of `texts`, a cursor over the distinct texts of a property, in the order of the column's collation.
  */
 export function compileTextOrder({ table }: Entity, { column }: Property): Statement {
   const own = name(column)
@@ -43,9 +43,9 @@ export function compileTextOrder({ table }: Entity, { column }: Property): State
 }
 
 /**
- * Begins a new run of change lines if a crash, a failover or a restore has ended the last run. Lines of transactions that are
- * still in the future come from a dump of another cluster, and are deleted. A transaction that was prepared before the run has
- * lost its lines, so copies must not be loaded until this transaction has ended.
+ * Begins a new run of change lines if a crash, a failover or a restore has ended the last run. Lines with transaction numbers
+ * that this cluster has not assigned yet come from a dump of another cluster, and are deleted. A transaction that was prepared
+ * before the run has lost its lines, so copies must not be loaded until this transaction has ended.
  */
 export const BEGIN_RUN = `with foreign_lines as (delete from row_change where transaction >= pg_snapshot_xmax(pg_current_snapshot())) \
 insert into row_change_run (kept_from) \
@@ -57,12 +57,13 @@ where row_change_run.kept_from > pg_snapshot_xmax(pg_current_snapshot())`
 export const SNAPSHOT = sql`pg_current_snapshot()::text`
 export const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
 
-/** Returns the table that has the entity's name, null if there is no such table. */
+/** Returns SQL of the table that has the entity's name. Its value is null if there is no such table. */
 const relationOf = ({ table }: Entity) => sql`to_regclass(${param(`"${table}"`)}::text)`
 
 /**
- * Returns a text that changes if the server restarts, crashes, fails over or is restored, if the table is replaced or dropped, or
- * if this role loses the right to read all its rows and columns. `named`: the table that has the entity's name now.
+ * Returns SQL of a text that changes in three cases: PostgreSQL restarts, crashes, fails over or is restored; the table is
+ * replaced or dropped; or this role loses the right to read all rows and columns of the table. `named`: the table that has the
+ * entity's name now.
  */
 export function stateOf(relation: Sql, named: Sql, columnNames: Sql): Sql {
   const mayRead = sql`has_table_privilege(${relation}, 'select') or may_read(${relation}, ${columnNames})`
@@ -75,9 +76,9 @@ function stateOfEntity(entity: Entity, relation: Sql): Sql {
 }
 
 /**
- * Returns a text that changes with the table's definition: its columns, triggers, parents and children. The text is null if the
- * table's change lines would miss writes: a trigger is missing or disabled, the table has parents or children, its rows depend on
- * the role, a subscription writes it, or the database is a standby.
+ * Returns SQL of a text that changes with the table's definition: its columns, triggers, parents and children. The text is null
+ * if the table's change lines would miss writes: a trigger is missing or disabled, the table has parents or children, its rows
+ * depend on the role, a subscription writes it, or the database is a standby.
  */
 export function definitionOf(relation: Sql): Sql {
   const recording = sql`select recording_of(${relation}::regclass) as signs`
@@ -110,21 +111,21 @@ export function compileQuestion(entity: Entity, relation: string, snapshot: Snap
 }
 
 /**
- * Texts of the questions about a table. They are compiled once, because a list whose response is cached needs hardly any other
- * work.
+ * Texts of the questions about a table. They are compiled once, because compiling them for each list would slow down the lists
+ * whose responses are cached.
  */
 const questionsOf = memoize((entity: Entity) => ({
   withDefinition: compileQuestionText(entity, true),
   withoutDefinition: compileQuestionText(entity, false),
 }))
 
-/** Compiles the text of a question. `others`: values of the parameters that follow those of the snapshot. */
+/** Compiles the text of a question. `others`: values of all parameters after those of the table and the snapshot. */
 function compileQuestionText(entity: Entity, asksDefinition: boolean) {
   const params = [param(null), param(null), param(null)] as const
   const [own, next, running] = params
   const table = sql`${own}::oid`
-  // Reads one entry at the end of the index, whatever the planner estimates. For a range the planner would assume a third of the
-  // table.
+  // With `limit 1`, PostgreSQL reads one entry at the end of the index, whatever the planner estimates. For a range of
+  // transactions, the planner would assume that a third of the table matches.
   const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
   const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
   const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``

@@ -18,14 +18,14 @@ import { type LoadedState, NotRecorded, readTable, readTexts } from './tableRead
 
 /** Share of the memory for cached responses. */
 const RESPONSES_SHARE = 1 / 8
-/** Share of the copies' memory that optional parts leave free for new rows and texts. */
+/** Share of the memory for copies that optional parts, such as indexes, leave free for new rows and texts. */
 const SPARE_SHARE = 1 / 32
-/** Bytes of a code, and bytes of a row in the index of ids. */
+/** Estimated bytes of a code, and of a row in the index of ids. */
 const CODE_BYTES = 4
 const INDEX_BYTES = 6
 /** Number of rows between two checks of the memory during a load. The checks are needed, because texts may have any length. */
 const CHECKED_ROWS = 1_000
-/** Pause in ms after a failed load, and after a table that did not fit. */
+/** Pause in ms before a table is loaded again after its load has failed, or after the table did not fit into memory. */
 const RETRY_MS = 60_000
 /** Time without lists after which a copy can be evicted for another table. */
 const IDLE_MS = 60_000
@@ -35,11 +35,11 @@ const REFRESH_MS = 5_000
 const UNUSED_MS = 600_000
 /** Time for which a table that did not fit is loaded again only if more memory is free. */
 const LARGE_MS = 3_600_000
-/** Time without lists after which an optional part of a copy can be freed for another part. */
+/** Time without lists after which an optional part of a copy counts as unused. Unused parts are freed before others. */
 const UNUSED_PART_MS = 10_000
-/** Interval between attempts to free parts for a new part. */
+/** Minimum time between attempts to free memory for a new optional part. */
 const GIVE_WAY_MS = 1_000
-/** Maximum number of summaries that are computed at the same time: of all keys, and of one key. */
+/** Maximum number of summaries that are computed at the same time: for all API keys together, and for one API key. */
 const SUMMARIES_MAX = 4
 const SUMMARIES_PER_KEY_MAX = 2
 
@@ -63,7 +63,7 @@ interface TableEntry {
   lastUsedMs: number
   /** Earliest time of the next load. */
   notBeforeMs: number
-  /** Number of free bytes that were not enough for the table. It counts until `untilMs`. Null: no such number is known. */
+  /** Number of free bytes that were not enough to load the table, remembered until `untilMs`. Null: no such number is known. */
   missingRoom: { readonly bytes: number; readonly untilMs: number } | null
   isFailureLogged: boolean
 }
@@ -71,7 +71,7 @@ interface TableEntry {
 export interface MemoryOptions {
   /** Connection over which PostgreSQL compares texts. */
   readonly database: Reader
-  /** Connection for questions about changed rows. */
+  /** Connection for questions about the changed rows of one table. */
   readonly questions: Reader
   /** Connection for questions about several tables. Its statements never wait long for a lock. */
   readonly jointQuestions: Reader
@@ -82,7 +82,7 @@ export interface MemoryOptions {
   readonly log: Log
 }
 
-/** Copies and cached responses. The first list of a table starts a load; until the load has ended, PostgreSQL answers. */
+/** Copies and cached responses. The first list of a table starts a load. Until it ends, PostgreSQL answers the table's lists. */
 export class TableCopies {
   readonly responses: ResponseCache
   /** Limits how long lists and summaries may block the event loop. */
@@ -140,8 +140,8 @@ export class TableCopies {
   }
 
   /**
-   * Brings copies to snapshots taken after this call, and several copies to the same snapshot. `versionOf` says whether that
-   * succeeded. @throws ApiError
+   * Brings copies to snapshots taken after this call, and several copies to the same snapshot. If a copy could not be moved,
+   * `versionOf` returns null afterwards. @throws ApiError
    */
   refresh(copies: readonly TableCopy[]): Promise<void> {
     return this.queue.refresh(copies)
@@ -149,7 +149,7 @@ export class TableCopies {
 
   /**
    * Returns the version of `part`, by default all copies; null if the copies are not of one snapshot, or if one of them is
-   * unusable. Find lists, and cache responses, in the turn of the event loop in which this is called.
+   * unusable. The caller must find lists, and cache responses, in the same turn of the event loop as this call.
    */
   versionOf(copies: readonly TableCopy[], part: readonly TableCopy[] = copies): Version | null {
     return this.queue.versionOf(copies, part)
@@ -352,8 +352,8 @@ export class TableCopies {
   }
 
   /**
-   * Handles a failed load or a lost copy. Until the pause ends, no list starts a load. `pauseOfLost`: returns the pause in ms if
-   * writes are the cause.
+   * Handles a failed load or a lost copy: until a pause has ended, no list starts a load of the table. `pauseOfLost`: returns
+   * this pause in ms if writes are the cause.
    */
   private noteFailure(entry: TableEntry, error: unknown, pauseOfLost: () => number) {
     const { log } = this.options

@@ -11,7 +11,7 @@ import { CHANGES_MAX, compileChangedRows, compileQuestion, Snapshot } from './st
 import type { LoadedState } from './tableReader.ts'
 
 export interface CopyParts {
-  /** Connection for questions about changed rows. */
+  /** Connection for questions about the changed rows of one table. */
   readonly questions: Reader
   /** Called when the copy can no longer be kept current. */
   onLost(error: unknown): void
@@ -22,7 +22,7 @@ const DEFINITION_MS = 500
 /** Number of columns of `compileChangedRows` before the columns of the entity. */
 const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
-/** Maximum changes that a copy applies while no list uses it: during its load, or when it is behind. */
+/** Maximum number of changed rows that a copy takes in at once while no list uses it: during its load, or when it is behind. */
 const CHANGES_IDLE_MAX = 50_000
 /** Time in ms for which changed rows are applied in one turn of the event loop. */
 export const APPLY_MS = 5
@@ -72,7 +72,8 @@ export class TableCopy {
 
   /**
    * Returns null while all rows are of one snapshot. While changed rows are being taken in, returns a promise that resolves when
-   * all are taken in. Check this in the turn of the event loop in which a list is found, or a summary begins.
+   * all are taken in. The caller must check this in the same turn of the event loop in which it finds a list, or begins a
+   * summary.
    */
   changesApplied(): Promise<void> | null {
     return this.applying?.promise ?? null
@@ -84,8 +85,8 @@ export class TableCopy {
   }
 
   /**
-   * Brings the copy to a newer snapshot, or ends it. With too many changes it falls behind, and the next call catches up. Ask
-   * about a copy again only after the last question has ended. @throws ApiError
+   * Brings the copy to a newer snapshot, or ends it. If too many rows have changed, the copy falls behind, and the next call
+   * catches up. Call this again only after the last call has ended. @throws ApiError
    */
   async ask(): Promise<void> {
     if (this.isLost) return
@@ -118,7 +119,7 @@ export class TableCopy {
     const [text, state, keptFrom, isChanged, definition] = answer as Row
     this.requireSame(state, keptFrom)
     if (asksDefinition) this.requireDefinition(definition, nowMs)
-    // If the snapshots are equal, no transaction was committed between them.
+    // If the snapshots are equal, no transaction was committed between them, so no row has changed.
     if (text === snapshot.text) return 0
     if (isChanged === '0') {
       this.moveTo(text as string)
@@ -198,8 +199,8 @@ export class TableCopy {
   }
 
   /**
-   * Requires that the run of change lines, the table's file and the rights are the same, and that no change line was deleted
-   * before the copy has seen it. @throws CopyLost
+   * Requires that the run of change lines, the table's file and the rights are the same as during the load, and that no change
+   * line was deleted before the copy has seen it. @throws CopyLost
    */
   requireSame(state: string | null | undefined, keptFrom: string | null | undefined): void {
     const { loaded } = this

@@ -31,9 +31,9 @@ export class NotRecorded extends Error {}
 const READ_MS_MAX = 300_000
 /** Maximum time to read the order of texts, long enough for the largest number of texts that a property can have. */
 const ORDER_MS_MAX = 120_000
-/** Rows of a piece. The driver processes them in some milliseconds. */
+/** Number of rows of a piece. The driver processes them in some milliseconds. */
 const PIECE_ROWS = 8_000
-/** Texts that are fetched at once. The driver processes them in about a millisecond. */
+/** Number of texts that are fetched at once. The driver processes them in about a millisecond. */
 const FETCHED_TEXTS = 1_000
 /** Seconds without use after which a connection closes, even if the driver opened it after the load was given up. */
 const IDLE_S_MAX = 10
@@ -50,14 +50,14 @@ export function readTable(url: string, entity: Entity, rowsMax: number, begin: B
   })
 }
 
-/** Reads the different texts of a property in their order. @throws errors of `onText` and of the driver */
+/** Reads the distinct texts of a property in the order of its collation. @throws errors of `take` and of the driver */
 export function readTexts(url: string, entity: Entity, property: Property, onText: (text: string) => void): Promise<void> {
   return withOwnConnection(url, ORDER_MS_MAX, (connection) => {
     const work = async (transaction: postgres.TransactionSql) => {
       const limits = `set local statement_timeout = ${ORDER_MS_MAX}; set local lock_timeout = ${LIST_LOCK_MS_MAX}`
       await transaction.unsafe(`${limits}; set local cursor_tuple_fraction = 1`)
       await transaction.unsafe(compileTextOrder(entity, property).text)
-      // With COPY, the driver would process all texts that have arrived in one turn of the event loop.
+      // With COPY, the driver would process all arrived texts at once, and meanwhile block the event loop.
       const nextTexts = () => transaction.unsafe(`fetch ${FETCHED_TEXTS} from texts`).values() as unknown as Promise<string[][]>
       for (let rows = await nextTexts(); rows.length > 0; rows = await nextTexts())
         for (const [text] of rows) onText(text as string)
