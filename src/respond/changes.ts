@@ -16,8 +16,8 @@ export interface ChangeEvent {
   /** Name of the API key that wrote; null if the write came without a key. */
   readonly key: string | null
   /**
-   * JSON text of an array: the columns whose values differ. `before` and `after`: JSON texts of arrays with the old and the new
-   * values of these columns; null: the values were not recorded.
+   * JSON text of an array: the columns whose old and new values differ. `before` and `after`: JSON texts of arrays with the old
+   * and the new values of these columns; null: the values were not recorded.
    */
   readonly changed: string
   readonly before: string | null
@@ -28,7 +28,7 @@ export interface ChangeEvent {
 
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
 
-/** Converts a token to the form that its reader gets: sealed, or as it is. */
+/** Converts a token to the form that its reader gets: sealed (encrypted), or as it is. */
 export type ShowToken = (token: string) => string
 
 /** Responds with a page of events. `hasValues`: true to include old and new values, if they were recorded. */

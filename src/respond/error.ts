@@ -10,7 +10,10 @@ export function respondError({ code, target: Target, message: Message, details, 
   return respondJson(errorTable[code].status, JSON.stringify(body), headers)
 }
 
-/** Returns the body of an error, for responses and for examples of them. Its `Reference` is a link to the error's page. Spec 7 */
+/**
+ * Returns the body of an error, for responses and for the examples in the documentation. Its `Reference` is a link to the
+ * error's page. Spec 7
+ */
 export function bodyOfError(code: ErrorCode, answer: ErrorEntry['answer'], base: string) {
   return { Error: { Code: code, Reference: `${base}/errors/${code}`, ...answer } }
 }

@@ -27,8 +27,8 @@ export function writeWritten(view: View | null, row: Row): string {
 }
 
 /**
- * Returns a writer of objects with these members, such as `{"a":1,"b":{"c":2}}`. `columns`: the properties of a row's values, in
- * their order.
+ * Returns a writer of objects with these members, such as `{"a":1,"b":{"c":2}}`. `columns`: the property of each value of a row,
+ * in the order of the values.
  */
 export function choiceWriter({ members }: { readonly members: Members }, columns: readonly Property[]): Write {
   return objectWriter(

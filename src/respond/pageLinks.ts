@@ -4,8 +4,8 @@ import type { ListQuery } from '../model/query.ts'
 type Paging = Pick<ListQuery, 'page' | 'pageSize' | 'seek'>
 
 /**
- * Returns the numbers of the pages to which links lead; null: there is no such link. `rows`: the number of rows on this page.
- * `hasMore`: true if there are more rows in the direction of `seek`. Spec 4.3
+ * Returns the numbers of the pages to which links lead. A number is null if the page has no such link. `rows`: the number of rows
+ * on this page. `hasMore`: true if there are more rows in the direction of `seek`. Spec 4.3
  */
 export function pageLinksOf({ page, pageSize, seek }: Paging, total: number, rows: number, hasMore: boolean) {
   const last = Math.max(1, Math.ceil(total / pageSize))
@@ -67,7 +67,9 @@ function joined(...parts: string[]): string {
   return parts.filter(Boolean).join(', ')
 }
 
-/** Maximum length of a request target. The links of a page repeat it up to four times, and clients accept a head of 16 KiB. */
+/**
+ * Maximum length of a request target. The links in `Location` repeat it up to four times, and clients accept a head of 16 KiB.
+ */
 export const TARGET_LENGTH_MAX = 3 * 1024
 const PAGE_DIGITS_MAX = 16
 
