@@ -11,7 +11,7 @@ import type { SortedIndex } from './sortedIndex.ts'
 
 /**
  * Minimum number of texts for which a property gets an index by code. With fewer texts, each text has so many rows that a scan of
- * the column takes no longer.
+ * the column takes no longer than the index.
  */
 const TEXTS_MIN = 256
 /**

@@ -126,7 +126,7 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Does what setIds32 does, for ids of 64 bits.
+  ;; Sets the bits of the ids in a column, as setIds32 does, for ids of 64 bits.
   (func (export "setIds64") (param $bits i32) (param $bytes i32) (param $column i32) (param $base i64) (param $to i32)
     (local $end i32) (local $left i64) (local $id i32) (local $at i32)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
@@ -177,7 +177,7 @@
       (local.set $to (i32.add (local.get $to) (i32.const 4)))
       (br_if $next (i32.ne (local.get $to) (local.get $end)))))
 
-  ;; Does what amongIds32 does, for codes of 64 bits.
+  ;; Writes a bitmap of the slots whose code is one of the ids, as amongIds32 does, for codes of 64 bits.
   (func (export "amongIds64")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i64) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $bit i32) (local $code i64) (local $id i32)

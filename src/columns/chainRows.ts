@@ -7,7 +7,7 @@ import type { SortedIndex } from './sortedIndex.ts'
 
 /** Cost of finding the rows below one row by the index. Unit: the cost of reading one slot in a pass over all slots. */
 const PASSED_SLOTS = 32
-/** Number of rows up to which the index is used, even if the table is small. */
+/** Maximum number of found rows for which the index is used, even if a pass over all slots of a small table would cost less. */
 const FEW_ROWS = 256
 
 /** States of a row: not known yet, below the top row, or elsewhere. */
@@ -101,7 +101,8 @@ export class ChainSearch {
     for (let slot = 0; slot < store.slots; slot++) {
       if (((words[live + (slot >> 5)] >>> (slot & 31)) & 1) === 0) continue
       const row = (isNarrow ? words[ids + slot] : store.idAt(slot)) - base
-      // A row without a reference has the least integer as its code. It is less than each base, so `next` becomes negative.
+      // A row without a reference has the least integer as its code. It is less than the base of every range, so `next` becomes
+      // negative.
       const next = (isNarrow ? words[references + slot] : Number(store.codeAt(slot, column))) - base
       states[row] = UNKNOWN
       if (next >= 0 && next < bits) above[row] = next

@@ -70,7 +70,7 @@ export class Checkpoints {
 
   /**
    * Builds the checkpoints, one in each step. Rows may change between steps. All checkpoints are dropped if memory runs out, or
-   * if they are released in the meantime. @throws KernelFull
+   * if they are released or the keys become wider in the meantime. @throws KernelFull
    */
   *build(): Generator<void, void> {
     this.release()

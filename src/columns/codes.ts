@@ -45,7 +45,7 @@ const greatestCodes: Readonly<Record<PlainName, bigint>> = {
 }
 
 function decimalCode(text: string, scale: number): Code | null {
-  if (text === 'NaN') return Number.POSITIVE_INFINITY // NaN is the greatest decimal; with a scale, there is no infinity
+  if (text === 'NaN') return Number.POSITIVE_INFINITY // NaN is the greatest decimal. A column with a scale has no infinity.
   const [, sign, whole, fraction = ''] = DECIMAL.exec(text) ?? []
   if (whole === undefined || fraction.length > scale) return null
   const digits = whole + fraction.padEnd(scale, '0')
@@ -150,7 +150,10 @@ export function halvesTo(lows: Int32Array, highs: Int32Array, at: number, code: 
   }
 }
 
-/** Does what `halvesTo` does, for a code that is a number. The function is short, so that the compiler inlines it. */
+/**
+ * Writes the halves of a code, as `halvesTo` does, for a code that is a number. The function is short, so that the compiler
+ * inlines it.
+ */
 export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
   if (code >= NO_CODE && code <= INT32_MAX) {
     lows[at] = code
@@ -160,14 +163,14 @@ export function halvesOfNumber(lows: Int32Array, highs: Int32Array, at: number, 
   }
 }
 
-/** Does what `halvesTo` does, for a number that is not an integer of 32 bits. */
+/** Writes the halves of a code, as `halvesTo` does, for a number that is not an integer of 32 bits. */
 function largeHalves(lows: Int32Array, highs: Int32Array, at: number, code: number): void {
   if (Number.isFinite(code)) {
     // The result is exact, because a division by a power of two is exact.
     const high = Math.floor(code / WORD)
     highs[at] = high
     // The remainder is an unsigned integer of 32 bits. A float is converted to a signed integer much faster than to an unsigned
-    // one, so half of the range is subtracted. Then `^ NO_CODE` adds it again.
+    // one, so half of the range is subtracted. Then `^ NO_CODE` adds this half again.
     lows[at] = (code - high * WORD - HALF_WORD) ^ NO_CODE
   } else {
     lows[at] = Number.isNaN(code) ? LOW_NONE : code > 0 ? LOW_GREATEST : LOW_LEAST

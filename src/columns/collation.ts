@@ -16,7 +16,10 @@ export interface TextPosition {
   readonly threshold: number
 }
 
-/** The collation of a property's column. PostgreSQL compares the texts, because this process may have another version of ICU. */
+/**
+ * The collation of a property's column. PostgreSQL compares the texts, because the ICU of this process may have another version
+ * than that of PostgreSQL.
+ */
 export class Collation {
   private readonly text: string
 

@@ -30,7 +30,7 @@ export const BEFORE_IDS = -1
 /** Id that is greater than every id of a row. */
 export const AFTER_IDS = Number.POSITIVE_INFINITY
 
-/** Maximum distance in slots between a guess and the position of a row, in most searches. */
+/** Distance in slots from a guess, within which most searches find their result. */
 const NEAR = 32
 
 const lows = new Int32Array(1)
@@ -145,7 +145,7 @@ export class ColumnOrder {
     return narrowKey(words[address + slot])
   }
 
-  /** Returns a number in the order of the keys, exact up to 2^53; Infinity if the row has no value. */
+  /** Returns a number that orders rows as their keys do, exact up to 2^53; Infinity if the row has no value. */
   numberOf(slot: number): number {
     const { store, column } = this
     if (this.ranks !== null || !store.isWide(column)) {

@@ -64,7 +64,7 @@ export class ColumnStore {
   reserveBitmap(): number {
     const bits = this.freeBitmaps.pop()
     if (bits === undefined) return this.kernel.reserve(this.bitmapBytesMax)
-    // Later bytes have no set bits, because the number of slots in use never falls.
+    // Bytes after these have no set bits, because the number of slots in use never falls.
     this.kernel.words.fill(0, bits >>> 2, (bits + this.bitmapBytes) >>> 2)
     return bits
   }

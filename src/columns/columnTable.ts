@@ -27,7 +27,7 @@ const SLOTS_SPARE = 100_000
 const SLOTS_UNIT = 512
 /** Minimum number of slots for each row of a new table. With fewer slots, the table would soon have to be loaded again. */
 const SLOTS_FACTOR_MIN = 1.2
-/** Share of slots in use above which a table is loaded again. The old copy serves lists until then. */
+/** Share of slots in use above which a table is loaded again. Until the load has ended, the old copy serves lists. */
 const FULL_SHARE = 0.9
 /**
  * Maximum bytes for each slot. `CODE_BYTES_MAX`: of the codes of one column. `COLUMN_BYTES`: of these codes, the column's two
@@ -40,8 +40,8 @@ const BITMAPS_BYTES = 80 / 8
 const OTHER_BYTES = 128 * 2 ** 20
 
 /**
- * The rows of a table as codes. If a change throws, make no more changes. Lists and summaries that have begun can still be
- * completed.
+ * The rows of a table as codes. After a change has thrown, the caller must make no more changes. Lists and summaries that have
+ * begun can still be completed.
  */
 export class ColumnTable {
   readonly lists: ListSearch
@@ -59,7 +59,7 @@ export class ColumnTable {
   private readonly columns: number
   /** Values without a code, as PostgreSQL prints them, by id and column. */
   private readonly uncodedRows = new Map<number, UncodedValues>()
-  /** Summaries that are being computed. Before a row changes, each of these summaries counts the row as it still is. */
+  /** Summaries that are being computed. Before a row changes, each of these summaries counts the row with its old values. */
   private readonly groupings = new Set<Grouping>()
 
   /** `rows`: estimated number of rows to load. @throws KernelFull */
@@ -167,12 +167,15 @@ export class ColumnTable {
     this.store.releaseSlot(slot)
   }
 
-  /** Does what `TableTexts.prepare` does, for this table and for all tables to which the paths of a list lead. */
+  /**
+   * Prepares the texts of a list, as `TableTexts.prepare` does, in this table and in all tables to which the paths of the list
+   * lead.
+   */
   prepare(query: Prepared, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     return prepareTexts(this, query, [], this.withItself(tables), caller)
   }
 
-  /** Does what `prepare` does, for a summary. */
+  /** Prepares the texts of a summary, as `prepare` does for a list. */
   prepareGroups({ filters, keys, figures }: SummaryQuery, caller: Caller, tables: Tables = NO_TABLES): Promise<void> | null {
     const compared = figures.flatMap(({ name, property }) => (name === 'minimum' || name === 'maximum' ? [property] : []))
     const ordered = [...keys.map(({ property }) => property), ...compared]
@@ -203,7 +206,7 @@ export class ColumnTable {
 
   /**
    * Begins a summary of the current rows; later changes have no effect on it. The `steps` of the result compute the groups.
-   * Returns the reason if codes are not enough. `tables`: the tables to which paths of the summary lead.
+   * Returns the reason if codes cannot decide the groups. `tables`: the tables to which paths of the summary lead.
    */
   group(query: SummaryQuery, tables: Tables = NO_TABLES): Grouping | Reason {
     try {

@@ -87,7 +87,8 @@ export class ConditionBitmaps {
 
   /**
    * Returns the rows that meet all conditions. The bitmap is valid until the next call, or until a row changes. Returns null if
-   * an index is missing. `result`, `other`: addresses of bitmaps to write to. @throws KernelFull; IndexMissing
+   * an index is missing. `result`, `other`: addresses of two bitmaps that are overwritten: with the result, and with one
+   * condition at a time. @throws KernelFull; IndexMissing
    */
   rowsOf(conditions: readonly Condition[], result = this.resultBits, other = this.conditionBits): Rows | null {
     const { store } = this
@@ -110,8 +111,8 @@ export class ConditionBitmaps {
 
   /**
    * Returns the rows of a union. The bitmap of the union is kept only if each alternative has many rows. A union with a small
-   * alternative usually belongs to one person. There may be thousands of persons, too many to keep a bitmap for each, and few
-   * rows are added quickly.
+   * alternative usually belongs to one person. There may be thousands of persons, too many to keep a bitmap for each. Besides,
+   * few rows are quickly added to a new bitmap.
    */
   private rowsOfUnion(union: UnionCondition, to: number): Rows | null {
     const few = this.unions.fewOf(union)
@@ -130,7 +131,7 @@ export class ConditionBitmaps {
     return kept !== undefined && kept.version === versionOf(condition)
   }
 
-  /** Writes the slots at an address as a bitmap into the bitmap that `rowsOf` also uses for its result. */
+  /** Returns a bitmap of the slots at an address. It overwrites the last result of `rowsOf`. */
   bitmapOf(address: number, count: number): Rows {
     const { kernel, bitmapBytes } = this.store
     kernel.words.fill(0, this.resultBits >>> 2, (this.resultBits + bitmapBytes) >>> 2)
@@ -182,7 +183,7 @@ export class ConditionBitmaps {
     }
   }
 
-  /** Notes that a row is new, or has another code in a column. Updates the row's bit in the kept bitmaps. */
+  /** Notes that a row is new, or that its code in a column has changed. Updates the row's bit in the kept bitmaps. */
   noteChange(slot: number, column: number): void {
     const outdated: Kept[] = []
     for (const kept of this.keptOfColumn[column]) {
@@ -196,7 +197,10 @@ export class ConditionBitmaps {
     for (const kept of this.kept.values()) setBit(this.store, kept, slot, false)
   }
 
-  /** Notes that texts of a column have got new ranks, or that new texts have got ranks between existing ones. */
+  /**
+   * Notes that texts of a column have got new ranks, or that new texts have got ranks between existing ones. Drops the kept
+   * bitmaps that depend on these ranks.
+   */
   noteRanks(column: number): void {
     const isRanked = ({ condition }: KeptLeaf) => condition.column === column && condition.by === 'ranks'
     for (const kept of [...this.keptOfColumn[column]])

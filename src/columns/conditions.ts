@@ -1,4 +1,5 @@
-// Turns filters into conditions on codes or ranks. If codes are not enough, gives the reason, and PostgreSQL answers instead.
+// Turns filters into conditions on codes or ranks. If codes cannot decide a filter, gives the reason, and PostgreSQL answers the
+// request instead.
 import type { Entity } from '../model/entity.ts'
 import { isKeptAsText, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
@@ -95,14 +96,16 @@ export function leavesOf(condition: Condition): readonly ColumnCondition[] {
 }
 
 /**
- * Returns a name for several conditions together. It contains the lengths of their keys, so that different conditions never get
- * the same name.
+ * Returns a name for a list of conditions. It contains the lengths of their keys, so that two different lists never get the same
+ * name.
  */
 export function keyOf(conditions: readonly Condition[]): string {
   return conditions.map(({ key }) => ` ${key.length} ${key}`).join('')
 }
 
-/** Returns the conditions of filters, or the reason why codes are not enough. Two ranges of one property become one condition. */
+/**
+ * Returns the conditions of filters, or the reason why codes cannot decide them. Two ranges of one property become one condition.
+ */
 export function conditionsOf(table: Coded, filters: readonly Filter[], texts: KnownTexts): ColumnCondition[] | Reason {
   const conditions: ColumnCondition[] = []
   for (const filter of filters) {

@@ -28,7 +28,8 @@ export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into
   return length
 }
 
-// The fast paths below return NaN for an unusual field, which codes.ts then parses.
+// The functions below parse the most frequent forms of a field. For each other form they return NaN, and codes.ts parses the
+// field.
 
 /**
  * Maximum number of digits of a number that is read as a float. With 16 digits, each safe integer is read exactly, and no greater

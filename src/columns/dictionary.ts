@@ -11,7 +11,7 @@ export const EMPTY_TEXT = 1
 /** Maximum size of all texts together, in bytes. Integers of 32 bits store where each text ends. */
 const BYTES_MAX = 2 ** 31 - 1
 /**
- * Maximum number of used slots that the search for a new text passes. By chance, about a hundred used slots may follow each
+ * Maximum number of used slots that the search for a new text passes. By chance, only about a hundred used slots follow each
  * other.
  */
 const PASSED_MAX = 1_000

@@ -63,8 +63,8 @@ export class FoldedTexts {
   }
 
   /**
-   * Returns the codes of the texts that the filter matches, in ascending order. Returns null if `prepare` was not called before,
-   * or if only PostgreSQL can find the texts.
+   * Returns the codes of the texts that the filter matches, in ascending order. Returns null if `prepare` has not searched all
+   * texts yet, or if only PostgreSQL can find them.
    */
   find(filter: Filter): number[] | null {
     const found = this.found.get(filter)

@@ -239,7 +239,7 @@ export class Extremes implements FigureValues {
   }
 }
 
-/** Name that all rows of a group have. D92 */
+/** Names of the rows to which groups refer: all rows of a group have the same reference, and so the same name. D92 */
 export class NameCodes implements FigureValues {
   constructor(
     private readonly records: GroupRecords,

@@ -29,7 +29,7 @@ export interface GroupedKey {
    * row to which it leads.
    */
   readonly encoder: GroupKeyEncoder | null
-  /** Values of a key that has no encoder; null for other keys. */
+  /** Values of a key without an encoder. Null if the key has an encoder. */
   readonly names: NameCodes | null
   /** Reads the ranks of the key's texts; null if its values are not texts. */
   readonly readRanks: ReadRanks | null

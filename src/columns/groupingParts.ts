@@ -48,7 +48,7 @@ export function groupingParts(
     // All rows with the same reference have the same name.
     const name = textCodesEnd === null ? -1 : named.indexOf(key)
     if (name >= 0) return { encoder: null, names: new NameCodes(records, number, name, printer), readRanks, printer }
-    // Codes of later texts get no number: no row that the summary still has to read has such a text.
+    // Texts that are added later need no number, because the summary counts a row before the row gets such a text.
     const encoder = textCodesEnd === null ? encoderOf(memory, column, key) : new IntegerKey(number, EMPTY_TEXT, textCodesEnd - 1)
     return encoder === null ? 'values' : { encoder, names: null, readRanks, printer }
   }
@@ -57,7 +57,8 @@ export function groupingParts(
     if (typeof column === 'string') return column
     const { number, printer, readRanks } = column
     const index = summed.indexOf(property)
-    // Such a count belongs to an average, whose query also has a sum of the same property. The records of the sum have the count.
+    // The figure `values` is a count for an average, whose query also has the sum of the property. The records of this sum have
+    // the count.
     if (name === 'values') return { textOf: (group) => String(records.valuesOf(group, index)) }
     if (name === 'sum') return isExact(column, table.store.rows) ? new Sums(records, number, index, printer.scale) : 'values'
     if (readRanks === undefined) return 'texts'
@@ -83,7 +84,7 @@ class GroupedColumns {
     private readonly copyRelated: CopyRelated,
   ) {}
 
-  /** Returns the column of a property, or the reason why its codes are not enough. @throws KernelFull */
+  /** Returns the column of a property, or the reason why the summary cannot use its codes. @throws KernelFull */
   of(property: Property): GroupedColumn | Reason {
     return this.known.getOrInsertComputed(property, () => {
       const reference = property.related?.reference

@@ -26,7 +26,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; Does what key32 does, for codes of 64 bits.
+  ;; Combines each slot's number with its number by a key, as key32 does, for codes of 64 bits.
   (func (export "key64")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32) (param $before i64) (param $size i32)
     (local $end i32) (local $own i64)
@@ -44,9 +44,9 @@
       (local.set $column (i32.add (local.get $column) (i32.const 8)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; Returns the number of the period that contains a moment, from a table that has the number of each day's period. The day is
-  ;; the moment's distance from the middle of the first day, divided by the number of codes in a day, and rounded. To round it,
-  ;; 1.5 * 2^52 is added: then the lowest bits of the float are the integer.
+  ;; Returns the number of the period that contains a date or an instant, from a table that has the number of each day's period.
+  ;; The day is the distance of the code from the middle of the first day, divided by the number of codes in a day, and rounded.
+  ;; To round it, 1.5 * 2^52 is added: then the lowest bits of the float are the integer.
   (func $periodOf
     (param $code f64) (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32) (result i32)
     (local $day i32)
@@ -81,7 +81,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; Does what period32 does, for codes of 64 bits.
+  ;; Combines each slot's number with the number of its period, as period32 does, for codes of 64 bits.
   (func (export "period64")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
     (param $middle f64) (param $inverse f64) (param $table i32) (param $days i32)
@@ -136,7 +136,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; Does what zoned32 does, for codes of 64 bits.
+  ;; Combines each slot's number with the number of its period in a time zone, as zoned32 does, for codes of 64 bits.
   (func (export "zoned64")
     (param $column i32) (param $slots i32) (param $numbers i32) (param $factor i32)
     (param $least i64) (param $seconds i64) (param $shift i32) (param $table i32)
@@ -214,7 +214,7 @@
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
   ;; Adds the code of each row in a bitmap to the record of its group. A value is added at the offset `sum`, and counted at the
-  ;; offset `value`. `one`, which is 0 or 1, is added at the start of the record, even without a value.
+  ;; offset `value`. `one`, which is 0 or 1, is added at the start of the record, even if the row has no value.
   (func (export "add32")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
     (param $one i32) (param $value i32) (param $sum i32)
@@ -237,7 +237,7 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Does what add32 does, for codes of 64 bits.
+  ;; Adds the code of each row in a bitmap to the record of its group, as add32 does, for codes of 64 bits.
   (func (export "add64")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $length i32)
     (param $one i32) (param $value i32) (param $sum i32)
@@ -283,7 +283,7 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Does what extreme32 does, for codes of 64 bits.
+  ;; Stores the greatest or least code of each group's rows, as extreme32 does, for codes of 64 bits.
   (func (export "extreme64")
     (param $bits i32) (param $bytes i32) (param $numbers i32) (param $column i32) (param $records i32) (param $isLeast i32)
     (local $end i32) (local $left i64) (local $slot i32)
@@ -341,7 +341,7 @@
       (local.set $column (i32.add (local.get $column) (i32.const 4)))
       (br_if $next (i32.ne (local.get $column) (local.get $end)))))
 
-  ;; Does what place32 does, for codes of 64 bits.
+  ;; Writes for each slot the index at which lookUp32 and lookUp64 read, as place32 does, for codes of 64 bits.
   (func (export "place64")
     (param $column i32) (param $slots i32) (param $base i64) (param $size i32) (param $none i32) (param $to i32)
     (local $end i32) (local $place i64)
@@ -370,7 +370,7 @@
       (local.set $places (i32.add (local.get $places) (i32.const 4)))
       (br_if $next (i32.ne (local.get $places) (local.get $end)))))
 
-  ;; Does what lookUp32 does, for codes of 64 bits.
+  ;; Writes for each slot the code of 64 bits at the slot's index in `places`.
   (func (export "lookUp64") (param $places i32) (param $slots i32) (param $codes i32) (param $to i32)
     (local $end i32)
     (local.set $end (i32.add (local.get $places) (i32.shl (local.get $slots) (i32.const 2))))

@@ -24,7 +24,7 @@ export interface IdRange {
   readonly bits: number
 }
 
-/** Returns a range that includes all ids of a table and `other`; null if these are too far apart for sets. */
+/** Returns a range that includes all ids of a table, and the id `other`; null if these are too far apart for sets. */
 export function idRangeOf(store: ColumnStore, other: number | null = null): IdRange | null {
   const least = Math.min(store.leastOf(ID), other ?? Number.POSITIVE_INFINITY)
   const greatest = Math.max(store.greatestOf(ID), other ?? Number.NEGATIVE_INFINITY)

@@ -42,7 +42,7 @@ export class Building {
     this.pending.delete(slot)
   }
 
-  /** Notes that a row is new, or has another code. */
+  /** Notes that a row is new, or that its code has changed. */
   enter(slot: number): void {
     this.states[slot] = CHANGED
     this.pending.add(slot)

@@ -328,7 +328,7 @@ export class Indexes {
 
 async function runInSlices(job: Generator<void, void>): Promise<void> {
   for (;;) {
-    // Yields twice: first the work that waits now can run, and then the work which that work has added.
+    // Yields twice, so that the waiting work can run, and also the work that it adds.
     await setImmediate()
     await setImmediate()
     const untilMs = performance.now() + SLICE_MS

@@ -67,8 +67,8 @@ export class ListSearch {
   }
 
   /**
-   * Finds total and page of a list synchronously, or returns the reason why codes are not enough. Call `ColumnTable.prepare`
-   * first, for the texts of the list. `tables`: the tables to which paths of the list lead.
+   * Finds total and page of a list synchronously, or returns the reason why codes cannot decide them. The caller must call
+   * `ColumnTable.prepare` first, for the texts of the list. `tables`: the tables to which paths of the list lead.
    */
   find(query: ListQuery, tables: Tables = NO_TABLES): FoundPage | Reason {
     try {

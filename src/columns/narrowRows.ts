@@ -8,8 +8,8 @@ import type { Indexes } from './indexes.ts'
 /** Maximum number of rows that are gathered and tested one by one. For more rows, bitmaps are used. */
 export const NARROW_MAX = 32_768
 /**
- * Maximum number of ids in a condition on a reference for which each list reads the rows from the index, id by id. With more ids,
- * a bitmap of the rows is kept instead.
+ * Maximum number of ids whose rows each list reads from the index of a reference. If a condition has more ids, a bitmap of its
+ * rows is kept instead.
  */
 const IDS_MAX = 64
 /** Maximum number of slots that are copied in a loop. For more slots, `copyWithin` is faster. */
@@ -103,7 +103,8 @@ export class NarrowRows {
     if (referred !== null) return this.slicesOfReferred(condition.column, referred, isOfUnion)
     if (among === null || !isOfUnion || among.length > VALUES_MAX) return null
     const index = this.writer.indexFor(condition)
-    // Equal codes follow each other. NaN, for rows without a value, is not equal to itself.
+    // Removes repeated codes, which follow each other. NaN, for rows without a value, is not equal to itself, so `Object.is`
+    // compares.
     const codes = among.filter((code, at) => at === 0 || !Object.is(code, among[at - 1]))
     return index && codes.map((code) => sliceOf(index, code))
   }

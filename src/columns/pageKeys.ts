@@ -16,8 +16,8 @@ export interface PageKey {
 }
 
 /**
- * Returns the keys by which a list is sorted, the id last; or the reason why codes are not enough. `orderOf`: returns null if the
- * order of a column's texts is not known.
+ * Returns the keys by which a list is sorted, the id last; or the reason why codes cannot decide the order. `orderOf`: returns
+ * null if the order of a column's texts is not known.
  */
 export function pageKeysOf(
   { entity, uncoded }: Coded,
@@ -58,7 +58,7 @@ export function targetsOf(
     const text = position[index]
     if (by === 'codes' || text === null) {
       const code = rowCodes.find(column, text)
-      // No code stands for this number.
+      // The value of the position has no code.
       if (code === null) return 'values'
       targets.push(own.targetAt(code, id))
       continue

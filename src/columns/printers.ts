@@ -51,7 +51,9 @@ export class Printer {
     into.json(jsonOf(this.kind, text))
   }
 
-  /** Writes a usual value. Returns false, without writing, if the value is unusual or there is no value. */
+  /**
+   * Writes a value without making a string of it. Returns false if it cannot, as for negative numbers, or if there is no value.
+   */
   private writeUsual(code: number, into: JsonWriter): boolean {
     switch (this.form) {
       case FORMS.text:
@@ -89,7 +91,7 @@ const plains: Readonly<Record<PlainName, Plain>> = {
   integer: String,
   date: (code) => printDate(code as number),
   instant: (code) => printInstant(code as number),
-  // Stands for any JSON, because the code only says that there is a value. PostgreSQL answers lists that show it.
+  // Stands for any JSON, because the code only says that there is a value. PostgreSQL answers lists that show the value.
   json: () => 'true',
   decimal: (code, scale) => (code === Number.POSITIVE_INFINITY ? 'NaN' : printUnits(String(code), scale)),
 }

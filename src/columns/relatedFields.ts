@@ -137,7 +137,7 @@ export class TableLookUp implements RowLookUp {
 
 /** Rows of a page, with additional columns after the columns of their table: the values of related properties. */
 export class RowsWithRelated implements CodedRows {
-  /** `columns`: number of the rows' own columns. */
+  /** `columns`: number of columns of the rows' table. */
   constructor(
     private readonly rows: CodedRows,
     private readonly columns: number,

@@ -11,7 +11,7 @@ import { Printer } from './printers.ts'
 const LETTER_F = 102
 const LETTER_T = 116
 
-/** Returns the code of a field of COPY; NaN if the field is unusual or has no value. */
+/** Returns the code of a field of COPY; NaN if the field has no value, or a form that only `numbers` can parse. */
 type ReadField = (bytes: Uint8Array, from: number, to: number, scale: number) => number
 
 const booleanAt: ReadField = (bytes, from) => (bytes[from] === LETTER_T ? 1 : bytes[from] === LETTER_F ? 0 : Number.NaN)
@@ -31,9 +31,9 @@ export type UncodedValues = ReadonlyMap<number, string>
 
 /** Dictionaries, printers and codes of an entity. */
 export class RowCodes {
-  /** Lower halves of the codes of the last coded row, by column. */
+  /** Lower halves of the codes of the row that was coded last, by column. */
   readonly lows: Int32Array
-  /** Upper halves of the codes of the last coded row, by column. */
+  /** Upper halves of the codes of the row that was coded last, by column. */
   readonly highs: Int32Array
   /** Dictionaries of texts by column; null if the property has no texts. */
   readonly dictionaries: readonly (Dictionary | null)[]
@@ -82,7 +82,7 @@ export class RowCodes {
     return dictionary ? dictionary.find(text) : codeParsers[this.kinds[column] as PlainName](text, this.scales[column])
   }
 
-  /** Does what `code` does, for the row in a line of COPY. */
+  /** Finds the codes of the row in a line of COPY, and returns the values that have no code, as `code` does. */
   codeLine(bytes: Uint8Array, from: number, to: number): UncodedValues | null {
     const { lows, highs, dictionaries, readers, scales } = this
     let uncoded: Map<number, string> | null = null
@@ -110,7 +110,10 @@ export class RowCodes {
     return uncoded
   }
 
-  /** Finds the code of an unusual field. If the value has no code, adds it to `uncoded`. Returns `uncoded`. */
+  /**
+   * Finds the code of a field for which a `ReadField` has returned NaN. If the value has no code, adds it to `uncoded`. Returns
+   * `uncoded`.
+   */
   private unusual(column: number, bytes: Uint8Array, from: number, to: number, uncoded: Map<number, string> | null) {
     const text = isNull(bytes, from, to) ? null : decoder.decode(bytes.subarray(from, to))
     const code = this.find(column, text)

@@ -4,7 +4,8 @@
 (module
   (import "" "memory" (memory 1 65536))
 
-  ;; Writes a bitmap of the slots whose code of 32 bits is in a range: the code less `least` is at most `width`, both unsigned.
+  ;; Writes a bitmap of the slots whose code of 32 bits is in a range: the code minus `least`, as an unsigned integer, is at most
+  ;; `width`.
   (func (export "range32") (param $column i32) (param $slots i32) (param $to i32) (param $least i32) (param $width i32)
     (local $end i32) (local $leasts v128) (local $widths v128)
     (local.set $leasts (i32x4.splat (local.get $least)))
@@ -126,8 +127,8 @@
       (br_if $next (i32.ne (local.get $one) (local.get $end))))
     (call $sum (local.get $counts)))
 
-  ;; Does what amongIds32 of bitmaps.wat does. The instructions for one lane are repeated instead of shared in a function, because
-  ;; a call for each lane would take longer than the look-up.
+  ;; Writes a bitmap of the slots whose code of 32 bits is one of the ids, as amongIds32 of bitmaps.wat does. The instructions for
+  ;; one lane are repeated instead of shared in a function, because a call for each lane would take longer than the look-up.
   (func (export "amongIds32")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $id i32) (local $four v128) (local $bases v128) (local $sizes v128)

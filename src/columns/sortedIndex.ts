@@ -8,7 +8,7 @@ export const LEAF_SLOTS = 2_048
 const LEAF_BYTES = 4 * LEAF_SLOTS
 /** Maximum number of slots that are read one by one to find the end of the slots with the same key. */
 const SCANNED_MAX = 16
-/** Number of slots in a newly built leaf, so that there is room for later rows. */
+/** Number of slots that a newly built leaf gets. The rest of the leaf is room for later rows. */
 const FILL = Math.floor(0.75 * LEAF_SLOTS)
 
 /** End of a leaf that has no rows yet. */
@@ -21,8 +21,8 @@ export interface Leaf {
 }
 
 /**
- * Slots in the order of a column, in leaves. Rows without a value come last. Remove a row before its code changes, and insert it
- * afterwards. The row must have its id both times.
+ * Slots in the order of a column, in leaves. Rows without a value come last. The caller must remove a row before its code
+ * changes, and insert it afterwards. The row must have its id both times.
  */
 export class SortedIndex {
   readonly leaves: Leaf[] = []
@@ -98,7 +98,8 @@ export class SortedIndex {
   /** Removes a row, which must still have the code and the id by which it was added. */
   remove(slot: number): void {
     const from = this.detach(slot)
-    // `note` may search the index, which an empty leaf would mislead. So it is called after `detach` has removed such a leaf.
+    // `note` may search the index, and a leaf without rows would mislead this search. So it is called after `take`, which removes
+    // such a leaf.
     this.checkpoints.note(slot, from, null)
   }
 
@@ -111,7 +112,8 @@ export class SortedIndex {
     const leaf = this.leaves[number]
     const base = leaf.address >>> 2
     const end = base + leaf.size
-    // The slots of a leaf are side by side in memory, while a binary search would read codes of rows that are far apart.
+    // The slots of a leaf are side by side in memory, so `indexOf` is faster than a binary search, which would read codes of rows
+    // that are far apart.
     const at = this.words.subarray(base, end).indexOf(slot)
     if (at < 0) throw new Error(`slot ${slot} is not in its leaf of the index`)
     this.words.copyWithin(base + at, base + at + 1, end)

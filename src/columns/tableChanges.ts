@@ -23,7 +23,7 @@ export class TableChanges {
 
   /** Returns a text that stays the same until a row is added or removed, or a value in one of these columns changes. */
   versionOf(columns: readonly number[]): string {
-    // Counts never fall, so each change gives another sum.
+    // Counts never fall, so each change gives a new sum.
     return `${this.number}:${columns.reduce((sum, column) => sum + this.ofColumn[column], this.rows)}`
   }
 }

@@ -43,7 +43,7 @@ export class TableConditions implements RowConditions {
   constructor(private readonly parts: ConditionParts) {}
 
   /**
-   * Returns the conditions of filters, or the reason why codes are not enough. The conditions are valid until this or another
+   * Returns the conditions of filters, or the reason why codes cannot decide them. The conditions are valid until this or another
    * table changes.
    */
   of(filters: readonly Filter[], tables: Tables): Condition[] | Reason {
@@ -103,7 +103,7 @@ export class TableConditions implements RowConditions {
     const visible = this.of(chain.filters, tables)
     if (typeof visible === 'string') return visible
     const id = Number(property.kind.printFilter(value as string))
-    // If no row refers to this id, no set of ids needs a bit for it.
+    // If no row refers to this id, the range of ids need not include it.
     const isReferred = id >= store.leastOf(column) && id <= store.greatestOf(column)
     const range = idRangeOf(store, isReferred ? id : null)
     if (range === null) return 'related'

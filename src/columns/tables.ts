@@ -22,7 +22,7 @@ interface OtherTable {
 export interface RowConditions {
   /**
    * Returns the rows that match all of `filters`. If `but` has filters, leaves out rows that also match all of these. If codes
-   * are not enough, returns the reason.
+   * cannot decide the filters, returns the reason.
    */
   rowsOf(filters: readonly Filter[], but: readonly Filter[], tables: Tables): ReferredRows | Reason
 }
@@ -32,18 +32,18 @@ export interface RowLookUp {
   /** Returns the slot of the row with an id; -1 if there is no such row. */
   slotOf(id: number): number
   /**
-   * Returns a function that tests whether a view shows a row; or the reason why codes are not enough. @throws KernelFull;
-   * IndexMissing
+   * Returns a function that tests whether a view shows a row; or the reason why codes cannot decide the view's filters. @throws
+   * KernelFull; IndexMissing
    */
   testOf(view: View, tables: Tables): ((slot: number) => boolean) | Reason
   /**
    * Follows a reference from each slot. Returns the slots of the rows to which it leads, -1 for a row that the view does not
-   * show; or the reason why codes are not enough. @throws as `testOf`
+   * show. Returns the reason if codes cannot decide which rows these are. @throws as `testOf`
    */
   follow(slots: Int32Array, reference: Property, view: View, tables: Tables): LookedUp | Reason
   /**
-   * Copies the codes of a property for all rows that a view shows, by id; or returns the reason why codes are not enough. @throws
-   * as `testOf`
+   * Copies the codes of a property for all rows that a view shows, by id. Returns the reason if codes cannot decide the view's
+   * filters, or cannot give the values of the property. @throws as `testOf`
    */
   copyOf(property: Property, view: View, tables: Tables): CopyOfColumn | Reason
   /** Copies the values of a property for these rows. */

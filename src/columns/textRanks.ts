@@ -10,7 +10,7 @@ import { Collation, type Reader } from './collation.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 import { type Insertion, RANK_END, TEXTS_MAX, TextOrder, type Texts } from './textOrder.ts'
 
-/** Reads the different texts of a column in the order of its collation, and calls `take` with each. */
+/** Reads the distinct texts of a column in the order of its collation, and calls `take` with each. */
 export type ReadOrder = (onText: (text: string) => void) => Promise<void>
 
 /**
@@ -25,7 +25,7 @@ export interface TextRanksParts {
   readonly readOrder: ReadOrder
   /**
    * Called with the codes of texts that have got ranks, in the same turn of the event loop. It is not called for the first
-   * reading; after that, `state` is `ready`.
+   * reading, after which `state` becomes `ready`.
    */
   onPlaced(codes: readonly number[]): void
   /**
@@ -106,7 +106,7 @@ export class TextRanks {
   private step: Promise<void> | null = null
   /** Operands that wait for a step. */
   private readonly operands = new Set<string>()
-  /** Gaps in which operands were found. If a new text is placed in a gap, the entry no longer counts. */
+  /** Gaps in which operands were found. If a new text is placed in a gap, the entry is no longer used. */
   private readonly gaps = new LruCache<Gap>(GAPS_BYTES_MAX, (_, operand) => 128 + 2 * operand.length)
 
   constructor(
@@ -142,7 +142,10 @@ export class TextRanks {
     return this.order.bytes + GAPS_BYTES_MAX
   }
 
-  /** Begins to read the order, unless it was read before, or a reading failed a short time ago. */
+  /**
+   * Begins to read the order if `state` is `unread`. If there are only few texts, no reading is needed, and the state becomes
+   * `ready`.
+   */
   start(): void {
     if (this.state !== 'unread') return
     if (this.texts.size <= this.limits.placedMax) {
@@ -207,7 +210,7 @@ export class TextRanks {
 
   /**
    * Finds the places of some new texts and operands. If many texts have no rank, it reads the order again instead. Only texts
-   * that are newer than the last reading count, since a reading does not return texts that no row has any more.
+   * that are newer than the last reading are counted, since no reading gives a rank to a text that no row has any more.
    */
   private async placeSome(): Promise<void> {
     const came = this.texts.size - this.sizeAtReading
@@ -347,7 +350,7 @@ export class TextRanks {
       for (let position = first + ((step - 1) >> 1); position < end; position += step) positions.add(position)
     }
     let sorted = [...positions].sort((one, other) => one - other)
-    // If the texts are too long, every second one is left out. The others still narrow the search.
+    // If the texts are too long, every second one is left out. The remaining texts still narrow the search.
     while (sorted.length > 1 && this.charactersOf(sorted) > CHARACTERS_MAX) sorted = sorted.filter((_, index) => index % 2 === 0)
     return sorted
   }

@@ -17,8 +17,7 @@ export class UnionBitmaps {
     private readonly store: ColumnStore,
     private readonly narrow: NarrowRows,
     /**
-     * Returns the rows that meet all conditions; null if an index is missing. `result`, `other`: addresses of bitmaps to write
-     * to.
+     * Returns the rows that meet all conditions; null if an index is missing. `result`, `other`: as in `ConditionBitmaps.rowsOf`.
      */
     private readonly rowsOf: (conditions: readonly Condition[], result: number, other: number) => Rows | null,
   ) {}

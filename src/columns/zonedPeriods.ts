@@ -7,8 +7,8 @@ import { type Reservations, roundedSize } from './kernel.ts'
 import type { SelectedRows } from './selectedRows.ts'
 
 /**
- * Length of a span in seconds, as an exponent of 2. A span is shorter than a period, even if clocks are put forward by some hours
- * in that period.
+ * Length of a span of the table in seconds, as an exponent of 2. A span is shorter than a period, even if clocks are put forward
+ * by some hours in that period.
  */
 const SHIFTS: Readonly<Record<Period, number>> = { day: 16, week: 19, month: 21, quarter: 22, year: 24 }
 
