@@ -28,13 +28,13 @@ for (const [level, expected] of [
   ['warn', ['warn', 'error']],
   ['error', ['error']],
 ] as const)
-  test(`at ${level} has ${expected.join(', ')}`, () => {
+  test(`the log at level ${level} has messages of the levels ${expected.join(', ')}`, () => {
     const { log, lines } = logTo(level, 'json')
     logAll(log)
     expect(lines().map((line) => JSON.parse(line).level)).toEqual([...expected])
   })
 
-describe('json', () => {
+describe('the format json', () => {
   test('is one object per line: time, level, message, fields', () => {
     const { log, lines } = logTo('info', 'json')
     log.info('GET / 200', { ms: 1.5, requestId: 'a', cached: false })
@@ -45,7 +45,7 @@ describe('json', () => {
   })
 })
 
-describe('without a format', () => {
+describe('the format of the log, if none is set,', () => {
   const written = (isTTY: boolean) => {
     const { log, written: pieces } = logTo('info', null, { isTTY })
     log.info('here', { a: 1 })
@@ -62,7 +62,7 @@ describe('without a format', () => {
   })
 })
 
-describe('pretty', () => {
+describe('the format pretty', () => {
   test('is time, level, message and fields', () => {
     const { log, lines } = logTo('info', 'pretty')
     log.warn('slow', { ms: 12, requestId: 'a' })
@@ -70,7 +70,7 @@ describe('pretty', () => {
     expect(lines()).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d\.\d{3} warn {2}slow ms=12 requestId=a$/)])
   })
 
-  test('what a client sends neither moves the cursor nor begins a line', () => {
+  test('has no control characters from texts of clients, which could move the cursor or begin a line', () => {
     const { log, lines } = logTo('info', 'pretty')
     log.info('GET /\u001b[2J\n12:00:00 error forged', { id: 'a\rb\u0085c\u2028d\u007f' })
     log.flush()

@@ -129,7 +129,7 @@ describe('Unknown keys are charged to their address', () => {
   test.each([
     ['1,000 different keys', () => unknownKeys(1_000)],
     ['1,000 requests with one key', () => Array(1_000).fill(makeKey().text)],
-  ])('of %s at once, as many as the limit get 401, the others 429; at most two look-ups are made', async (_, make) => {
+  ])('of %s at once, as many as the limit allows get 401, and the others 429; at most two look-ups are made', async (_, make) => {
     const worker = workerOf()
     const outcomes = await worker.ask(make())
     expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 1_000 - LIMIT])
@@ -146,7 +146,7 @@ describe('Unknown keys are charged to their address', () => {
     expect([count(outcomes, 401), worker.looks()]).toEqual([LIMIT, LIMIT])
   })
 
-  test('two workers together answer exactly the limit with 401, and all other requests with 429', async () => {
+  test('two workers together answer 401 to exactly as many requests as the limit allows, and 429 to all others', async () => {
     const workers = [workerOf(), workerOf()]
     const outcomes = (await Promise.all(workers.map((worker) => worker.ask(unknownKeys(100))))).flat()
     expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 200 - LIMIT])

@@ -38,7 +38,7 @@ describe('idOf', () => {
     test(`finds no id in ${JSON.stringify(text.slice(0, 20))} of ${text.length} characters`, () => expect(idOf(text)).toBe(''))
 })
 
-test('hashKey returns the SHA-256 of a key, also into a given buffer', () => {
+test('hashKey returns the SHA-256 of a key, and writes it into a buffer if one is given', () => {
   const into = Buffer.alloc(32)
   expect(hashKey('abc', into)).toBe(into)
   for (const hash of [into, hashKey('abc')])

@@ -150,7 +150,7 @@ describe('the table of a key with its own limits', () => {
     expect(there()).toEqual(['anonymous', 'keys', 'lock'])
   })
 
-  test('is not created while the disk has no room, with an error, and is created once there is room', async () => {
+  test('is not created while the disk has no room, which is reported as an error, and is created once there is room', async () => {
     const script = `
       const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')

@@ -134,7 +134,7 @@ function outageTests() {
   /** The answers to `count` questions at once; without a deadline, those to a server that hangs never come. */
   const burst = (count: number) => Promise.all(Array.from({ length: count }, () => windows?.decide(newcomer(), DEFAULTS)))
 
-  test('the limiter does not notice when Redis loses its scripts', async () => {
+  test('the limiter counts correctly, and reports no outage, when Redis loses its scripts', async () => {
     own = await startRedis()
     openPatiently(own.url)
     const [client, rules] = [newcomer(), parseRules('9/1h')]
@@ -148,7 +148,7 @@ function outageTests() {
     expect([away, back]).toEqual([[], 0])
   })
 
-  test('Redis is not reported as away because this process paused', async () => {
+  test('a pause of this process is not reported as an outage of Redis', async () => {
     own = await startRedis()
     open(own.url)
     await connected()

@@ -66,7 +66,7 @@ describe('sliding windows in one process', () => {
 })
 
 describe('a table that is full', () => {
-  test('gives a new client only the entry of a client that was idle for the longest period', () => {
+  test('gives an entry to another client only after its client was idle for the longest period of the rules', () => {
     const rules = parseRules('3/10s')
     const windows = windowsFor(16, rules)
     const oracles = new Map<number, Oracle>()

@@ -190,7 +190,7 @@ describe('a request with wait', () => {
     await server.replaceKeys(all)
   })
 
-  test('is answered without events when its time has passed', async () => {
+  test('is answered without events when its waiting time has passed', async () => {
     const { body } = await server.get(`/Changes?after=${await now()}&wait=1`)
     expect(body.changes).toEqual([])
     expect(await since(body.next)).toMatchObject({ changes: [] })

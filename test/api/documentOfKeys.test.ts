@@ -191,7 +191,7 @@ describe('D88: GET /Rights', () => {
     expect(Object.keys(paths).filter((path) => /^\/[A-Z]/.test(path))).toEqual(['/Rights'])
   })
 
-  test('needs a key (401), has no other methods (405) and no parameters (400), and must not be cached', async () => {
+  test('needs a key (401), refuses other methods (405) and parameters (400), and must not be cached', async () => {
     expect((await server.get('/Rights', open)).status).toBe(401)
     const { status, headers } = await server.send('POST', '/Rights', {})
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])

@@ -206,7 +206,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect(outcomeOf(await get(ofAll, '/Leave?EmployeeId.DisplayName=Ben'))).toBe('400 UnknownParameter EmployeeId.DisplayName')
   })
 
-  test('has chains ([under]) only through its own rows, whatever the key may read of the entity', async () => {
+  test('follows [under] only through its own rows, whatever the key may read of the entity', async () => {
     // The manager of Eve is Dot, who has left; the manager of Dot is Ben, and that of Ben is Ada.
     expect(await ids(whole, '/Employees?ManagerId[under]=1')).toEqual([2, 3, 4, 5])
     for (const key of [reader, both, whole]) expect(await ids(key, '/Directory?ManagerId[under]=1')).toEqual([2, 3])
@@ -310,7 +310,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     })
   })
 
-  describe('in the answers about the rights of a key', () => {
+  describe('answers about the rights of a key', () => {
     test('GET /Rights has rights to views like rights to entities', async () => {
       expect((await get(both, '/Rights')).body).toMatchObject([
         { text: 'read Directory', collection: 'Directory', verb: 'read', properties: null, filters: [] },
@@ -349,7 +349,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       expect(Object.keys(paths)).not.toContain('/Firms/{id}/Changes')
     })
 
-    test('the landing page has no views', async () => {
+    test('the landing page lists no views', async () => {
       expect((await server.get('/', reader.headers)).text).not.toContain('Directory')
     })
   })

@@ -8,7 +8,7 @@ import { useServer } from '../support/start.ts'
 const server = useServer()
 
 describe('4.1 operations on an entity', () => {
-  test('rule 1, D20: a create sets only what it sends, and gets the whole entity and its address in Location', async () => {
+  test('rule 1, D20: a create sets only the properties in its body, and gets the whole entity and its address in Location', async () => {
     const { status, headers, body } = await server.post('/Companies', { Name: 'Acme' })
     expect([status, body]).toEqual([201, { id: expect.any(Number), name: 'Acme', enabled: false }])
     expect(headers.get('location')).toBe(`${server.url}/Companies/${body.id}`)

@@ -32,7 +32,7 @@ for (const key of [undefined, 'own'])
     },
   )
 
-test('a taken name is 409 AlreadyExists, also if the table has a constraint of the operator', async () => {
+test('a taken name is 409 AlreadyExists, also if the operator has added a constraint to the table', async () => {
   const { status, body } = await server.send('PUT', '/Companies/1', { Name: 'Kept', Enabled: true })
   expect([status, body.Error.Code, body.Error.Target]).toEqual([409, 'AlreadyExists', 'Name'])
 })

@@ -169,7 +169,7 @@ describe('8 Rate limit headers', () => {
     },
   )
 
-  test.each(['/livez', '/readyz'])('D37: %s gives the same answer for a right key, a wrong key and no key', async (path) => {
+  test.each(['/livez', '/readyz'])('D37: %s gives the same answer for a valid key, a wrong key and no key', async (path) => {
     const answers: unknown[] = []
     for (const authorization of ['', key.headers.authorization, 'ApiKey wrong', makeKey().headers.authorization]) {
       const { status, text, headers } = await server.get(path, { authorization })

@@ -239,7 +239,7 @@ describe('a key’s own limits', () => {
     for (const key of [current, old]) expect((await ask('GET', '/Companies', key.headers)).status).toBe(429)
   })
 
-  test('are those of the server if they are malformed, and the log has a warning', async () => {
+  test('are ignored if they are malformed: the limits of the server apply, and the log has a warning', async () => {
     expect(await said(await newKey({ limits: '5/1y' }))).toBe('200 12h 99')
     expect(warnings).toContain('the limits of a key cannot be used: "5/1y" is not a limit like 750/1m')
   })

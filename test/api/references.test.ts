@@ -83,7 +83,7 @@ describe('2 Names of referenced rows', () => {
     expect(await listed(server, '/Employees?Manager=Augusta+Byron', 'id')).toEqual([])
   })
 
-  test('D10: renaming a company renames it in its own employees, also to null and to the empty text', async () => {
+  test('D10: renaming a company changes its name in its employees, also to null and to the empty text', async () => {
     const { id } = await company('Twin')
     const twin = await company('Twin')
     const [own, other] = [await employee({ CompanyId: id }), await employee({ CompanyId: twin.id })]

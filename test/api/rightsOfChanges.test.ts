@@ -100,7 +100,7 @@ describe('GET /Changes with a right that has fields', () => {
     await server.sql`delete from entity_change where key = 'k'`
   })
 
-  test('has, with rows=current, the current rows as the key may read them', async () => {
+  test('shows, with rows=current, only the visible properties of each current row', async () => {
     const after = await now()
     const id = await employee({ FirstName: 'Ada', JobTitle: 'Analyst', WorkEmail: 'ada@example.com' })
     const [event] = await changes(jobs, `/Changes?after=${after}&rows=current`)

@@ -54,7 +54,7 @@ test('a boolean that the right sets to true is true in a create without it; a PU
   expect((await send(enabler, 'PUT', '/Companies/2', { Name: 'Other', Enabled: true })).status).toBe(200)
 })
 
-test('no error names a unique property that the right sets', async () => {
+test('no error names a unique property that the right sets and the key does not see', async () => {
   expect((await send(setter, 'POST', '/Companies', {})).body).toEqual({ id: 3, enabled: false })
   for (const [body, path, fault] of [
     [{}, '/Companies', 'AlreadyExists Body'],

@@ -255,7 +255,7 @@ test.each(ADMITTED)('admits %s: by the key %s, %s %j', async (_, key, line, body
 })
 
 test.each(['PATCH /Absences/1', 'PATCH /Absences?Id=1'])(
-  '%s is done if one right admits its values, whatever another right compares',
+  '%s is done if one right admits its values, although another right would not admit them',
   async (line) => {
     const values = { Status: 'Approved', Type: 'Holiday', Reason: 'b' }
     expect((await send('editor', line, values)).status).toBe(200)

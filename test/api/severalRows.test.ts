@@ -58,7 +58,7 @@ describe('D59: an array of rows', () => {
     expect(await count('company')).toBe(1_001)
   })
 
-  test('may be NDJSON, with any line ends, and without a line end after the last row', async () => {
+  test('may also be sent as NDJSON, with any line ends, and without a line end after the last row', async () => {
     const text = '{"name":"A"}\r\n\n  {"Name":"B\\n"}\r\n{"name":"C","enabled":true}'
     const { status, body } = await post(text, NDJSON)
     expect([status, namesOf(body)]).toEqual([201, ['A', 'B\n', 'C']])
@@ -235,7 +235,7 @@ describe('D59: a body of several rows is charged one request per 100 rows, round
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
 
-  test('and is 400 if the limits never allow so many, even if some were already charged for its bytes', async () => {
+  test('and is 400 if the limits never allow that many requests, even if some were already charged for its bytes', async () => {
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
@@ -286,7 +286,7 @@ describe('D43: several rows under an Idempotency-Key', () => {
   })
 })
 
-test('lists of all workers have the rows right after the response, few or many', async () => {
+test('lists of all workers have the created rows right after the response, whether these are few or many', async () => {
   const total = async (from: TestServer) => {
     const { headers, body } = await from.get('/Employees?sort=-Id&Status=Current')
     return [Number(headers.get('x-total-count')), body[0]?.lastName]
@@ -317,7 +317,7 @@ test('a server without copies in memory creates and repeats several rows as othe
   expect((await plain.get('/Employees')).headers.get('x-total-count')).toBe('2')
 })
 
-test('a process handles at most 4 bodies of several rows per key at a time (503), but others and single rows meanwhile', async () => {
+test('a process answers 503 to a fifth body of several rows of one key, and serves other keys and single rows meanwhile', async () => {
   const lock = await second.sql.reserve()
   await lock`begin`
   await lock`lock table company in share mode`

@@ -170,7 +170,7 @@ describe('the form of a list', () => {
     ['page=1', '400 InvalidPage page'],
     ['PageSize=50', '400 InvalidPageSize PageSize'],
     ['cursor=x', '400 InvalidCursor cursor'],
-  ])('of a stream has no pages: %s is %s', async (query, outcome) => {
+  ])('has no pages if it is NDJSON: %s is %s', async (query, outcome) => {
     const response = await fetch(`${server.url}/Companies?${query}`, {
       headers: { ...NDJSON, authorization: `ApiKey ${KEY}` },
     })
@@ -178,14 +178,14 @@ describe('the form of a list', () => {
     expect(`${response.status} ${error.Code} ${error.Target}`).toBe(outcome)
   })
 
-  test('of a CSV has no body for HEAD', async () => {
+  test('is CSV for HEAD as for GET, without a body', async () => {
     const { status, text, headers } = await server.send('HEAD', '/Companies', undefined, CSV)
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8'])
     // GET has no Content-Length either.
     expect(headers.get('content-length')).toBeNull()
   })
 
-  test('of a CSV has no version, so that If-Match is 412', async () => {
+  test('has no version if it is CSV, so that If-Match is 412', async () => {
     const answer = await server.get('/Companies', { ...CSV, 'if-match': '"x"' })
     expect(outcomeOf(answer)).toBe('412 PreconditionFailed If-Match')
   })

@@ -191,7 +191,7 @@ describe('D115: rows that are found by a property are all written, or none', () 
     expect(await count()).toBe(3)
   })
 
-  test('a rule between a value of the body and a stored value is checked: 400', async () => {
+  test('a body that breaks a rule between its value and a stored value is 400', async () => {
     await createRow(server, '/Absences', { Reason: 'A', Start: '2026-03-02T00:00:00Z' })
     const answer = await send('/Absences?match=Reason', [{ Reason: 'A', End: '2026-03-01T00:00:00Z' }])
     expect(outcomeOf(answer)).toBe('400 InvalidValue [0].End')

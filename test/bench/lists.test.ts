@@ -6,7 +6,7 @@ import { wholeView } from '../../src/model/view.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { run } from '../support/process.ts'
 
-test('lists in one process are measured by kind, and equal those of a plain search before and after changes', async () => {
+test('bench/lists.ts measures lists by kind, and compares them with a plain search before and after changes', async () => {
   const options = ['--rows', '2000', '--lists', '10', '--before', '20', '--changes', '100', '--memory', '64']
   const program = run([process.execPath, '--no-env-file', 'bench/lists.ts', ...options])
   expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])

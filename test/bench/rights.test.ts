@@ -88,7 +88,7 @@ test('the SQL that checks a list selects the properties that fields names', () =
   expect(referenceOf('/Absences/7?fields=Id').rows).toBe(`select "id" from absence where true and id = '7'`)
 })
 
-test('rightsLine compares few rights with all rights by pairs of rounds, and is null if one result is void', () => {
+test('rightsLine compares few rights with all rights round by round, and returns null if a result is void', () => {
   const sample = (requestsPerSecond: number, serverCpuUs: number) => {
     return { requestsPerSecond, serverCpuUs, postgresCpuUs: null, p50Ms: 1, p99Ms: 1, rssMb: null }
   }

@@ -69,7 +69,7 @@ describe('roster import of files as spreadsheets and people write them:', () => 
     ])
   })
 
-  test('a named sheet of an .xlsx is imported, and its references are found by numbers', async () => {
+  test('a named sheet of an .xlsx is imported, and employees are looked up by their numbers', async () => {
     await server.post('/Employees', [{ employeeNumber: '00017' }, { employeeNumber: '00018', lastName: 'B' }])
     const several = await importOf('companies', sample('sheets.xlsx'))
     expect(several.stderr).toContain(

@@ -113,7 +113,7 @@ line 4: lastName "Öberg" -> "Oberg"
     expect(await employees()).toMatchObject([{ name: 'Byron' }])
   })
 
-  test('imports an edited export by id, with parts of objects and decimals', async () => {
+  test('changes the rows of an edited export, found by id, also in parts of objects and in decimals', async () => {
     await server.post('/Absences', [{ period: { days: 2.5, hours: 18.75 }, reason: 'x' }, { period: { days: 1 } }, {}])
     const exported = (await roster(['export', 'absences', '--fields', 'Id,Reason,Period'])).stdout
     expect(exported).toContain('2.50000000')

@@ -267,7 +267,7 @@ describe('roster import --undo', () => {
     expect((await server.sql`select from company`).count).toBe(1)
   })
 
-  test('ignores a dry run, and deletes a row whose decimal has 18 digits', async () => {
+  test('ignores a dry run before the import, and deletes a row whose decimal has 18 digits', async () => {
     const path = fileOf('period.days,reason\n1234567890.12345678,A1\n')
     await importOf('absences', path, '--dry-run')
     expect(() => records()).toThrow()

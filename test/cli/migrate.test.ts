@@ -53,7 +53,7 @@ test('roster migrate does not truncate a file that stdout is appended to', async
   expect([await child.exited, readFileSync(path, 'utf8')]).toEqual([0, 'before\nAll migrations are applied.\n'])
 })
 
-test('roster migrate reports the migrations that it has applied and the error if a migration of the second folder fails', async () => {
+test('if a migration of the second folder fails, roster migrate reports the error, and the migrations that it has applied', async () => {
   const databaseUrl = await createDatabase('empty')
   const broken = '1001_broken.sql'
   writeFileSync(join(folder.path, broken), 'create tabel broken ()')

@@ -182,7 +182,7 @@ describe('pages of lists', () => {
     for (const link of Object.values(more)) expect(link).toStartWith(`${server.url}/Absences?period.days=`)
   })
 
-  test('follow returns the pages of a page’s links, whatever host the links have', async () => {
+  test('follow() returns the page to which a link of a page leads, whatever host the link has', async () => {
     const query = { sort: ['status', '-start'], pageSize: 5 } as const
     const first = await roster.absences.list(query)
     const second = await roster.absences.follow(first.links.next ?? '')
@@ -196,14 +196,14 @@ describe('pages of lists', () => {
 })
 
 describe('all rows of a list', () => {
-  test('all yields the rows of every page in order, and ends', async () => {
+  test('all() yields the rows of every page in order, and ends', async () => {
     const rows = await Array.fromAsync(roster.absences.all({ sort: '-start', pageSize: 5 }))
     const expected = await server.sql`select id from absence order by start desc, id desc`
     expect(rows.map(({ id }) => id)).toEqual(expected.map(({ id }) => Number(id)))
     expect(await Array.fromAsync(roster.absences.all({ filter: { status: 'None' } }))).toEqual([])
   })
 
-  test('all follows links with cursors, and reads no page after the loop has ended', async () => {
+  test('all() follows links with cursors, and reads no page after the loop has ended', async () => {
     const asked: boolean[] = []
     const noted = (url: string, init: RequestInit) => {
       asked.push(url.includes('&cursor='))

@@ -129,7 +129,7 @@ describe('what the client writes is what the server parses', () => {
     ])
   })
 
-  test('any matches one of several values, and contains and begins match parts of texts', () => {
+  test('the operator any matches one of several values, and contains and begins match parts of texts', () => {
     const { filters } = parse(
       absence,
       write({ status: { any: ['Approved', null, 'a,b'] }, reason: { contains: 'é&', begins: 'x' } }),

@@ -52,7 +52,7 @@ async function ordered() {
   await findList(table, parseList(wholeView(company), 'sort=Name'))
 }
 
-test('no list waits until the order of texts is read for the first time; once it is read, lists are found', async () => {
+test('no list waits while the order of texts is read for the first time; afterwards, lists are found in memory', async () => {
   for (let id = 5; id < 500; id++) table.put(rowOf(id, `name ${id}`))
   expect(table.prepare(parseList(wholeView(company), 'sort=Name'), caller)).toBeNull()
   expect(listed('sort=Name')).toBe('texts')

@@ -89,7 +89,7 @@ describe('the example of people', () => {
     expect(new URL(address).searchParams.get('error')).toBe('access_denied')
   })
 
-  test('shows a page that says that an unknown sign-in cannot go on', async () => {
+  test('shows a page with a message at the address of a sign-in that the provider does not know', async () => {
     const { text } = await visitor().open(`${example.provider}/interaction/unknown`)
     expect(text).toContain('This sign-in cannot go on')
   })

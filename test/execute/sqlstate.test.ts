@@ -34,7 +34,7 @@ describe('verdicts on errors of PostgreSQL', () => {
     })
 })
 
-describe('verdicts on error codes that a test cannot cause', () => {
+describe('the verdict on an error that a test cannot cause', () => {
   test.each([
     // Errors of a full disk, among others.
     [
@@ -49,11 +49,11 @@ describe('verdicts on error codes that a test cannot cause', () => {
     ['constraint', ['23000']],
     // The last ones are no SQLSTATE, though they begin like one.
     ['fault', ['42601', '42703', '22P02', 'MAX_PARAMETERS_EXCEEDED', '08', '530000']],
-  ] as const)('it is %s for %p', (verdict, codes) =>
+  ] as const)('is %s for the codes %p', (verdict, codes) =>
     expect(codes.map((code) => classify({ code }))).toEqual(codes.map(() => verdict)),
   )
 
-  test('it is fault for an error without a code', () => {
+  test('is fault for an error without a code', () => {
     for (const error of [null, undefined, 'x', new Error('x'), { code: 5 }]) expect(classify(error)).toBe('fault')
   })
 })

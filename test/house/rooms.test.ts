@@ -28,7 +28,7 @@ test('docs/architecture.md names every file and folder of src, and nothing else'
   expect([...floors.keys()].sort()).toEqual(readdirSync(SOURCE).sort())
 })
 
-test('at most six files of src are in no room', () => {
+test('at most six files of src are in none of its folders', () => {
   expect(files.filter((file) => !file.includes('/')).length).toBeLessThanOrEqual(6)
 })
 
@@ -38,7 +38,7 @@ describe('imports', () => {
     expect(imports.get('operations/resource.ts')).toContain('model/sql.ts')
   })
 
-  test('lead only to rooms on lower floors', () => {
+  test('lead only to folders that docs/architecture.md has on lower floors', () => {
     const upwards = [...imports].flatMap(([file, paths]) =>
       paths
         .filter((path) => roomOf(path) !== roomOf(file))

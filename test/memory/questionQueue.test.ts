@@ -122,8 +122,8 @@ async function refreshOften(copy: TableCopy) {
   for (let left = 30; left > 0; left--) await queue.refresh([copy])
 }
 
-describe('Copies of several tables that one joint question refreshes', () => {
-  test('show the same snapshot, while other sessions write both tables and single questions refresh each copy', async () => {
+describe('Copies that a joint question (a query for the changes of several tables) refreshes', () => {
+  test('show the same snapshot, while other sessions write both tables, and questions about one table refresh its copy', async () => {
     let isOver = false
     const writing = [1, 2, 3].map(() => writePairs(() => isOver))
     let compared = 0
@@ -181,7 +181,7 @@ describe('Copies of several tables that one joint question refreshes', () => {
     expect([askedTogether.length, askedAlone.length]).toEqual([1, 2])
   })
 
-  test('get a waiting joint question before the next single questions, so that it does not wait forever', async () => {
+  test('get a waiting joint question before further questions about one table, so that it does not wait forever', async () => {
     // On a busy machine the joint question can come so late that it no longer holds back single questions.
     await until(async () => {
       const slow = [new SlowCopy(companies), new SlowCopy(employees)] as const
@@ -251,7 +251,7 @@ async function turns() {
   for (let left = 5; left > 0; left--) await new Promise(setImmediate)
 }
 
-describe('A table that an ALTER TABLE has locked', () => {
+describe('When copies ask for changed rows, a table that an ALTER TABLE has locked', () => {
   /** Changes a company without a cascade, which would wait for the lock of employees. */
   const changeCompany = () => sql`update company set enabled = true where id = 1`
   const changedCompany = () => valuesIn(companies, 'Enabled').get('1')
@@ -261,7 +261,7 @@ describe('A table that an ALTER TABLE has locked', () => {
     await sql`update employee set first_name = 'changed' where id = 1`
   })
 
-  test('delays no question about another table after a joint question that runs into the lock', async () => {
+  test('delays no question about another table after a joint question about both has run into the lock', async () => {
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
       expect([queue.versionOf(both), queue.versionOf([companies])]).toEqual([null, expect.any(Number)])
@@ -273,7 +273,7 @@ describe('A table that an ALTER TABLE has locked', () => {
     expect([valuesIn(employees, 'FirstName').get('1'), lost]).toEqual(['changed', []])
   })
 
-  test('delays no question about another table after a joint question without a lock_timeout, as through a pooler', async () => {
+  test('delays no question about another table after a joint one about both without a lock_timeout, as through a pooler', async () => {
     queue = queueOf({ statementMsMax: PATIENT_MS })
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
@@ -281,7 +281,7 @@ describe('A table that an ALTER TABLE has locked', () => {
     })
   })
 
-  test('delays no question about another table while a joint question waits for the lock, and delays the joint one only briefly', async () => {
+  test('delays a joint question about both tables only briefly, and no question about the other table meanwhile', async () => {
     let waiting: Promise<void> | undefined
     await whileLocked('employee', async () => {
       waiting = queue.refresh([employees])
@@ -298,7 +298,7 @@ describe('A table that an ALTER TABLE has locked', () => {
     expect([queue.versionOf(both), valuesIn(employees, 'FirstName').get('1')]).toEqual([expect.any(String), 'changed'])
   })
 
-  test('does not hinder joint questions while no row of it has changed, because the question does not read it', async () => {
+  test('does not delay a joint question about both tables if no row of it has changed, because it is not read then', async () => {
     await queue.refresh(both)
     await whileLocked('employee', async () => {
       await changeCompany()
@@ -309,7 +309,7 @@ describe('A table that an ALTER TABLE has locked', () => {
   })
 })
 
-describe('A copy that a joint question cannot refresh', () => {
+describe('A copy that a joint question (a query for the changes of several tables) cannot refresh', () => {
   test('ends without ending the other copies when psql has dropped a column of its table', async () => {
     await queue.refresh(both)
     await sql`update employee set first_name = 'changed' where id = 1`
@@ -345,7 +345,7 @@ describe('A copy that a joint question cannot refresh', () => {
     expect([queue.versionOf(both), valuesIn(companies, 'Name').get('1')]).toEqual([null, 'changed'])
   })
 
-  test('because too many rows have changed is refreshed by a single question, and then by joint ones again', async () => {
+  test('because too many rows have changed is refreshed by a question about its table only, and then by joint ones again', async () => {
     await queue.refresh(both)
     await sql`insert into employee (first_name) select 'many' from generate_series(1, ${JOINT_CHANGES_MAX + 1}::int)`
     await sql`update company set name = 'changed' where id = 1`
@@ -381,7 +381,7 @@ describe('A copy that a joint question cannot refresh', () => {
   })
 })
 
-describe('Joint questions that fail', () => {
+describe('Joint questions (queries for the changes of several tables) that fail', () => {
   test('make no question about a single table fail, and are not sent again for a while', async () => {
     // A database without tables.
     queue = queueOf({ url: await createDatabase('empty') })

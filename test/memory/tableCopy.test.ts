@@ -44,7 +44,7 @@ test('a loaded copy applies all writes that were committed during its load befor
   expect([copy.columns.rows, copy.table === null]).toEqual([7_030, false])
 })
 
-test('a copy applies many changed rows in several turns of the event loop, and is not settled before the last one', async () => {
+test('a copy applies many changed rows in several turns of the event loop, and answers no list before the last turn', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   // Long names, so that all rows take longer than one turn on any machine.
@@ -100,7 +100,7 @@ test('a copy that is too far behind answers no list until it has caught up', asy
   expect([copy.columns.rows, copy.table === null, lost]).toEqual([7_030, false, null])
 })
 
-test('a list that arrives while a question finds too many changes does not wait until the copy has caught up', async () => {
+test('a list that arrives while the copy is found to be too far behind does not wait until it has caught up', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await createMany(7)
@@ -172,7 +172,7 @@ test.each([
     'revoke all on company from @; grant select on company to readers_@; grant readers_@ to @',
     'revoke readers_@ from @',
   ],
-])('a copy ends with the next question after its role has lost %s', (_, rights, loss) =>
+])('a copy ends when it next reads changes after its role has lost %s', (_, rights, loss) =>
   asRole(rights, async (change) => {
     const copy = await copyFromBefore(async () => undefined)
     await copy.catchUpAfterLoad()

@@ -81,7 +81,7 @@ function rightsBy(decide: Decide, withMemory = true, sources: readonly Entity[] 
 const textOf = async (rights: CurrentRights, claims: Readonly<Record<string, unknown>> = {}, reads: readonly Entity[] = []) =>
   (await rights.of(claims, true, reads)).rights.text
 
-describe('questions about rows', () => {
+describe('questions about rows, on whose answers rights depend,', () => {
   const random = new Random(firstSeed)
   const rows = randomRows(random, entities)
 
@@ -197,7 +197,7 @@ describe('rights that memory decides', () => {
     expect(moment.followFrom(moment.copies)).toBe(false)
   })
 
-  test('are as of one moment of the tables on which they depend, even if the table that is read is not', async () => {
+  test('are as of one moment of the tables on which they depend, even if the listed table is of another moment', async () => {
     const versionOf = memory.versionOf.bind(memory)
     const apart = spyOn(memory, 'versionOf').mockImplementation((copies, part) =>
       copies.some(({ entity }) => entity === absence) ? null : versionOf(copies, part),

@@ -64,7 +64,7 @@ async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object
   return { tag: reply.headers.ETag as string, row: JSON.parse(String(reply.body)) as Json }
 }
 
-test('D41: rows that are each the parent of the next, and renamed at once, are returned with the ETag of their state', async () => {
+test('D41: concurrent renames of rows, each the parent of the next, return each row with the ETag of its state', async () => {
   const ids: string[] = []
   for (let depth = 0; depth < 8; depth++) {
     const { row } = await ask('create', '', { name: `unit ${depth}`, parentId: ids.at(-1) ? Number(ids.at(-1)) : null })

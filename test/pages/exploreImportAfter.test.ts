@@ -47,7 +47,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     return body.map(({ employeeNumber }: { employeeNumber: string }) => employeeNumber)
   }
 
-  test('sends three requests per 100 rows: for their versions, for their values, and to delete them', async () => {
+  test('an undo sends three requests per 100 rows: for their versions, for their values, and to delete them', async () => {
     const forms = await imported('MANY', 300)
     const requests = await undone(forms, 'MANY', 300, '300 deleted, 0 changed back')
     const piece = ['DELETE /Employees', 'GET /Employees', 'DELETE /Employees']
@@ -55,7 +55,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     expect(await numbersOf('MANY')).toEqual([])
   })
 
-  test('leaves rows that others have changed or refer to, and deletes rows that were written again without a change', async () => {
+  test('an undo leaves rows that others have changed or refer to, and deletes rows that were rewritten without a change', async () => {
     const forms = await imported('SOME', 120)
     const idOf = async (number: string) => (await server.get(`/Employees?EmployeeNumber=${number}`)).body[0].id
     const [changed, same, referred] = [await idOf('SOME-1007'), await idOf('SOME-1050'), await idOf('SOME-1099')]
@@ -72,7 +72,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     ])
   })
 
-  test('deletes rows whose versions differ', async () => {
+  test('an undo deletes rows that have different versions', async () => {
     const forms = await imported('EACH', 8)
     const { body } = await server.get('/Employees?EmployeeNumber[begins]=EACH-')
     for (const { id, firstName } of body) await server.patch(`/Employees/${id}`, { FirstName: firstName })
@@ -80,7 +80,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     expect(await numbersOf('EACH')).toEqual([])
   })
 
-  test('leaves rows that the reader may not delete, and says so', async () => {
+  test('an undo leaves rows that the reader may not delete, and says so', async () => {
     const forms = await openForms(browser, server, sales.text, '#/Employees?form=import')
     const lines = Array.from({ length: 8 }, (_, index) => `MINE-${index},${index < 6 ? 'Sales' : 'Legal'}`)
     await chooseFile(forms, { name: 'MINE.csv', content: ['EmployeeNumber,Department', ...lines].join('\n') })
@@ -95,7 +95,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     expect(await numbersOf('MINE')).toEqual(['MINE-6', 'MINE-7'])
   })
 
-  test('leaves a row that somebody changes between its comparison and its deletion', async () => {
+  test('an undo leaves a row that somebody changes between its comparison and its deletion', async () => {
     const forms = await imported('RACE', 3)
     const id = (await server.get('/Employees?EmployeeNumber=RACE-1001')).body[0].id
     let deletions = 0
@@ -122,7 +122,7 @@ describeInBrowser('the undo of an import of /explore', () => {
       return route.fulfill({ response, headers })
     })
 
-  test('deletes rows one by one if a proxy removes their version from the refusal', async () => {
+  test('an undo deletes rows one by one if a proxy removes the ETag from the refusal that would tell it their version', async () => {
     const forms = await imported('BARE', 3)
     await withoutVersions(forms, 'DELETE', /\/Employees\?Id/)
     const requests = await undone(forms, 'BARE', 3, '3 deleted, 0 changed back')
@@ -130,7 +130,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     expect(await numbersOf('BARE')).toEqual([])
   })
 
-  test('leaves rows if a proxy removes their version from all answers, and says so', async () => {
+  test('an undo leaves rows if a proxy removes the ETag from all answers about them, and says so', async () => {
     const forms = await imported('BLIND', 2)
     await withoutVersions(forms, 'DELETE', /\/Employees\?Id/)
     await withoutVersions(forms, 'GET', /\/Employees\/\d+$/)
@@ -153,7 +153,7 @@ describeInBrowser('the new rows of an import of /explore', () => {
     return (await cells.allInnerTexts()).toSorted()
   }
 
-  test('are shown by a link, without other rows', async () => {
+  test('the new rows of an import are shown by a link, without other rows', async () => {
     const forms = await openForms(browser, server, whole.text, '#/Employees?form=import')
     await createRows(server, '/Employees', [{ EmployeeNumber: 'OTHER-1' }])
     await chooseFile(forms, { name: 'show.csv', content: peopleOf('SHOW', 3) })
@@ -171,7 +171,7 @@ describeInBrowser('an import of /explore that the server refuses', () => {
   const server = useServer({ keys: [whole.record] })
   const browser = useBrowser()
 
-  test('names the line of the refused change once, and what is wrong with it', async () => {
+  test('a refused import names the line of the refused change once, and says what is wrong with it', async () => {
     const [absence] = await createRows(server, '/Absences', [{ Start: '2026-12-07T00:00:00Z', End: '2026-12-09T00:00:00Z' }])
     const forms = await openForms(browser, server, whole.text, '#/Absences?form=import')
     await chooseFile(forms, { name: 'ends.csv', content: `Id,End\n${absence?.id},2026-12-01` })

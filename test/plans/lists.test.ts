@@ -66,7 +66,7 @@ describe('the first page in the order of any property', () => {
 
 describe('a later page in the order of any property', () => {
   test.each(['values known', 'generic_plan'] as const)(
-    'finds ids in the index from both ends, and scans the table only for the total: %s',
+    'can be found from either end of the index, and needs a scan of the table only for the total: %s',
     async (kind) => {
       for (const { entity, property, descending } of orders) {
         const statement = statementOf(entity, `${sortOf(property, descending)}&page=3`)

@@ -22,14 +22,17 @@ const planOf = async (text: string, values: string[]) => {
   return lines.map((line) => line['QUERY PLAN']).join('\n')
 }
 
-test.each([1, 1_001])('rows that refer to an employee are counted with the index, up to %d rows', async (most) => {
-  const { text, values } = compileDeleteBlockers(employee, '2', referring, most)
-  const plan = await planOf(text, values as string[])
-  expect(plan).toContain('absence_employee_id_sorted')
-  expect(plan).not.toContain('Seq Scan on absence')
-})
+test.each([1, 1_001])(
+  'the statement that counts the rows that refer to an employee uses the index, up to %d rows',
+  async (most) => {
+    const { text, values } = compileDeleteBlockers(employee, '2', referring, most)
+    const plan = await planOf(text, values as string[])
+    expect(plan).toContain('absence_employee_id_sorted')
+    expect(plan).not.toContain('Seq Scan on absence')
+  },
+)
 
-test('a deletion finds the rows that refer to the employee with the index', async () => {
+test('a deletion uses the index to find the rows that refer to the employee', async () => {
   const plan = { id: '2', values: new Map(), versions: null, claim: null, keyId: 'key', guard: null }
   const { text } = compileRemove(employee, plan, referring)
   const [, looked = ''] = /found_now\('([^']*)'/.exec(text) ?? []

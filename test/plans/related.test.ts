@@ -48,7 +48,7 @@ test.each([...POSITIVE, ...COMPLEMENTS].flatMap((filter) => PAGES.map((page) => 
 
 // A subselect whose ids do not fit into this memory is read again for each row.
 test.each(COMPLEMENTS)(
-  'the complement of a filter by a path is an anti join, which needs no memory for all ids: %s',
+  'rows that do not match a filter by a path are found by an anti join, without memory for all ids: %s',
   async (query) => {
     await site.database.read({ text: "select set_config('work_mem', '64kB', false)", values: [] })
     const nodes = await nodesOf(listOf(`Absences?${query}`))
@@ -58,7 +58,7 @@ test.each(COMPLEMENTS)(
   },
 )
 
-test('a filter by a path with != finds the rows to leave out by an index', async () => {
+test('a filter by a path with != uses an index to find the rows that it leaves out', async () => {
   const nodes = await nodesOf(listOf('Absences?EmployeeId.Department=!=Department 7'))
   const conditions = nodes.map((node) => node['Index Cond'] ?? '')
   expect(conditions.some((condition) => condition.includes('(department = '))).toBe(true)

@@ -14,7 +14,7 @@ test('/livez says whether a worker runs, and /readyz whether requests can be ser
   expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([503, 503])
 })
 
-test('/readyz answers 503 if its check fails', async () => {
+test('/readyz answers 503 if the check for readiness throws an error', async () => {
   const isReady = () => Promise.reject(new Error('no connection'))
   server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady, metrics: async () => '' })
   const answer = await fetch(`${server.url}/readyz`)

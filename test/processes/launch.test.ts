@@ -43,7 +43,7 @@ test.each(ends)('%s', async (_, command, end, code) => {
   await until(async () => !isAlive(postmaster) && !(await isServing(url)))
 })
 
-test('A server in the background of a script ends with the script', async () => {
+test('A server that a script starts in the background ends when the script is ended', async () => {
   const script = ['sh', '-c', `${LAUNCHER.join(' ')} & wait`]
   const program = run(script, { DATA_DIR: folder.path, PORT: '0', WORKERS: '1' })
   const [, url = ''] = await program.waitFor(LISTENS)

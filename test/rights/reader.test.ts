@@ -35,7 +35,7 @@ describe('rights in the form of --rights', () => {
     expect(list('').refusal(companies, 'read')).toBe('The key does not have the right Companies:read.')
   })
 
-  test('are also available as data, like rights by address', () => {
+  test('are also listed one by one, like rights that are written as addresses', () => {
     expect(list('*:read,Companies:write').rights.map(({ text }) => text)).toEqual([
       'read Absences',
       'read Companies',

@@ -77,7 +77,7 @@ describe('the proposals for the columns of a file in another language', () => {
     }
   })
 
-  test('are not doubtful for a property of listed values, even if the values are yes and no', () => {
+  test('are not marked as doubtful for a property of listed values, even if the values are yes and no', () => {
     const columns = [{ index: 0, header: 'Remote', examples: ['Yes', 'No'] }]
     const [free] = choices('Remote') as [Choice]
     const listed = { ...free, property: { ...free.property, kind: { name: 'oneOf' as const } } }
