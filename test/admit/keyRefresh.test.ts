@@ -76,7 +76,7 @@ describe('D34: confirming the keys', () => {
     expect([await confirmed, asked()]).toEqual([true, 2])
   })
 
-  test('succeeds while the database gives no answer at all', async () => {
+  test('succeeds while the database does not answer, so that keys stay valid', async () => {
     const refresh = refreshOf(away())
     await expect(refresh.refresh()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
     expect([await refresh.confirm(), errors]).toEqual([true, []])

@@ -200,7 +200,7 @@ describe('D31: heads of lists', () => {
     expect([withLink.length < 128, Math.max(...withLink)]).toEqual([true, NGINX_BYTES])
   })
 
-  test('a head with room for one cursor keeps the cursor of the link to the next page', async () => {
+  test('a response head with room for only one cursor keeps the cursor of the link to the next page', async () => {
     const { headers } = await server.get(`/Companies?sort=Name&PageSize=5&page=3&Name=!=${'x'.repeat(400)}`)
     const cursors = linksIn(headers.get('location') ?? '').map(({ address }) => /&cursor=(.*)/.exec(address)?.[1]?.length ?? 0)
     expect(cursors).toEqual([0, 0, expect.any(Number), 0])

@@ -73,7 +73,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
   }
   const ids = async (key: TestKey, path: string) => (await rows(key, path)).map(({ id }) => id)
 
-  test('is a list of its rows and properties, with their total', async () => {
+  test('is read as a list of the rows and properties that it defines, with the total of these rows', async () => {
     const { body, headers } = await get(reader, '/Directory')
     expect(headers.get('x-total-count')).toBe('4')
     expect(body.map(({ id }: Json) => id)).toEqual([1, 2, 3, 5])

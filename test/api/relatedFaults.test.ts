@@ -132,7 +132,7 @@ describe('D91: a filter by a path with an invalid value or operator', () => {
     },
   )
 
-  test('[under] on a reference of the row itself counts toward the 8 filters, and several values of [] count as one', async () => {
+  test('[under] on a reference of the row itself counts toward the limit of 8, and several values of [] count as one', async () => {
     const chains = Array.from({ length: 9 }, (_, index) => `ManagerId[under]=${index + 1}`)
     expect((await server.get(`/Employees?${chains.slice(1).join('&')}`)).status).toBe(200)
     expect(await faultOf(`/Employees?${chains.join('&')}`)).toStartWith('400 TooManyFilters')

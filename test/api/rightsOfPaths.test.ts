@@ -297,7 +297,7 @@ describe('rights whose filters have a path', () => {
     }
   })
 
-  test('an update checks the row that the reference names before and after', async () => {
+  test('an update checks both the row to which the reference led before it, and the row to which it leads afterwards', async () => {
     expect((await send('partner', 'PATCH /Absences/1', { EmployeeId: 3 })).body).toMatchObject({ id: 1, employeeId: 3 })
     expect(outcomeOf(await send('partner', 'PATCH /Absences/1', { EmployeeId: 2 }))).toBe('403 Forbidden EmployeeId')
     expect(outcomeOf(await send('partner', 'PATCH /Absences/1', { EmployeeId: null }))).toBe('403 Forbidden EmployeeId')

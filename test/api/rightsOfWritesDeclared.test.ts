@@ -34,7 +34,7 @@ const send = (key: TestKey, method: string, path: string, body: unknown, headers
   server.send(method, path, body, { ...key.headers, ...headers })
 
 test.each([{}, { 'idempotency-key': 'a' }])(
-  'a value that the right does not admit is 403 before a taken value is 409 (headers %j)',
+  'a write with a forbidden value and a taken unique value is 403, not 409 (headers %j)',
   async (headers) => {
     const create = (body: unknown) => send(enabler, 'POST', '/Companies', body, headers).then(outcomeOf)
     expect(await create({ Name: 'Taken', Enabled: false })).toBe('403 Forbidden Enabled')

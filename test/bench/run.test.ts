@@ -94,7 +94,7 @@ describe('the runner', () => {
     [['--only', 'right-range', '--servers', '2'], 'right-range: keys of few rights are not measured with --servers'],
     [['--rows', 'many'], 'It must be an integer'],
     [['--peers', 'express'], 'there is no peer express; there are fastify, hono'],
-  ])('the options %p are refused with an explanation', async (args, message) => {
+  ])('a bench refuses the options %p with an explanation', async (args, message) => {
     const program = bench(...args)
     expect(await program.ended).toBe(2)
     expect(program.output()).toContain(message)

@@ -75,7 +75,7 @@ describe('an import without --match', () => {
     expect(stderr).toContain('whether the table has these rows already is not known: ')
   })
 
-  test('waits when the rate limit is reached while it reads the table, and then compares the other rows', async () => {
+  test('waits when the rate limit is reached while it reads the table, and then compares the remaining rows', async () => {
     await server.sql`insert into employee (employee_number) select 'N' || n from generate_series(1, 3500) n`
     const words = ['import', 'employees', fileOf('employeeNumber\nX1\nN3456\n'), '--url', server.url]
     const { stderr } = await rosterHere(words, { ROSTER_KEY: slow.text })

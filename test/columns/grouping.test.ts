@@ -359,7 +359,7 @@ describe(`groups of rows in columns, SEED=${SEED}`, () => {
     expect(rows.group(summed)).toBe('values')
   })
 
-  test('with infinite values are exact by value; by period or with sums they are left to PostgreSQL', () => {
+  test('with infinite values are exact if grouped by value; groups by period and sums are left to PostgreSQL', () => {
     const random = new Random(SEED)
     const rows = new Rows()
     for (let id = 1; id <= 300; id++) {

@@ -80,7 +80,7 @@ test.each([
   expect(update.text).not.toBe(compileUpdate(company, plan(values, null)).text)
 })
 
-test('conditions on the row before a write stay in its statement, and all stay if one of several new rows does not match', () => {
+test('a statement keeps conditions on the row before the write, and all conditions if one of several new rows does not match', () => {
   const guard = guardOf('Name=Own', 'Enabled=true', 'Enabled=true')
   const [matching, other] = [row('Own', 'true'), row('Own', 'false')]
   expect(checkedGuard(company, guard, [matching])?.pairs).toEqual([{ before: filtersOf('Name=Own'), after: [] }])

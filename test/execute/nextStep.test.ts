@@ -33,9 +33,9 @@ describe('the next step after a statement that failed', () => {
       { ...write, attempt: LAST + 1 },
       'fail',
     ],
-    ['a statement that PostgreSQL refuses fails', 'refused', read, 'fail'],
-    ['a write that a constraint refuses fails', 'constraint', write, 'fail'],
-    ['a fault of this program fails', 'fault', read, 'fail'],
+    ['a statement that PostgreSQL refuses is not sent again', 'refused', read, 'fail'],
+    ['a write that a constraint refuses is not sent again', 'constraint', write, 'fail'],
+    ['a statement that fails because of a fault of this program is not sent again', 'fault', read, 'fail'],
   ])('%s', (_, verdict, attempt, expected) => {
     expect(nextStep({ verdict, ...attempt })).toBe(expected)
   })

@@ -240,7 +240,7 @@ test('a hook without events saves its position every hour, so that the feed alwa
   })
 })
 
-test('pauses between attempts double up to 15 minutes, and a random part of 50 to 100 percent of each is waited', () => {
+test('pauses between attempts double up to 15 minutes, and the sender waits a random 50 to 100 percent of each', () => {
   const pauses = (random: number) => [1, 2, 3, 8, 9, 10, 1_000].map((attempts) => pauseAfter(attempts, BACK_OFF, random))
   expect(pauses(1)).toEqual([5_000, 10_000, 20_000, 640_000, 900_000, 900_000, 900_000])
   expect(pauses(0)).toEqual([2_500, 5_000, 10_000, 320_000, 450_000, 450_000, 450_000])

@@ -64,7 +64,7 @@ test('a copy applies many changed rows in several turns of the event loop, and a
   expect([copy.changesApplied(), copy.columns.rows, copy.table === null]).toEqual([null, 5_030, false])
 })
 
-test('a copy ends if it cannot store a changed row, and lists that wait for the copy get no table', async () => {
+test('a copy ends if it cannot store a changed row, and lists that wait for it are left to PostgreSQL', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   // Beyond 2^53, where an id has no code.

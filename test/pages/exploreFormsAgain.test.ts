@@ -46,7 +46,7 @@ describeInBrowser('/explore after a write whose answer was lost', () => {
     expect(await countOf('Limit')).toBe(1)
   })
 
-  test('a form that is opened when the server no longer stores the answer says that it is uncertain, and sends nothing', async () => {
+  test('a form that is opened when the server no longer stores the answer says that the outcome is uncertain, and sends nothing', async () => {
     const forms = await open(asker, '#/Absences?form=new')
     await loseAnswer(forms, 'Friday')
     const requests: string[] = []

@@ -17,7 +17,7 @@ describe('the parameters of the change feed', () => {
     expect(parse('PageSize=2251799813685247&wait=-99999999999999999')).toMatchObject({ pageSize: 500, waitMs: 0 })
   })
 
-  test('can name a position by after, and entities by entity', () => {
+  test('name a position (after) and entities (entity)', () => {
     for (const entities of ['entity=companies,Absences', 'entity=companies&Entity=Absences'])
       expect(parse(`after=NOW&${entities}`)).toMatchObject({ after: 'now', entities: ENTITIES })
     expect(parse(`after=${writeToken(TOKEN)}`).after).toEqual(TOKEN)

@@ -108,7 +108,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     },
   )
 
-  test('a person whose address two rows have gets rights as soon as one of these rows has another address', async () => {
+  test('a person whose e-mail address two rows have gets rights as soon as one of these rows has another address', async () => {
     expect((await everywhere('Twin', 'GET /Employees')).status).toBe(403)
     await sql`update employee set work_email = 'tom@acme.example' where id = 9`
     expect(await everywhere('Twin', 'GET /Employees')).toEqual({ status: 200, ids: [8] })
@@ -216,7 +216,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
       expect(await rights()).toBe(own)
     })
 
-    test('a changed address of a row ends the rights of one person, and gives them to another', async () => {
+    test('a changed e-mail address in a row ends the rights of one person, and gives them to another', async () => {
       expect((await everywhere('New', 'GET /Absences')).status).toBe(403)
       expect((await ask('Hanna', 'PATCH /Employees/3', { WorkEmail: 'new@acme.example' })).status).toBe(200)
       expect((await everywhere('Ann', 'GET /Absences')).status).toBe(403)

@@ -266,7 +266,7 @@ describe('paths of a key', () => {
     expect(filter?.chain).toBe(wholeView(employees))
   })
 
-  test('are part of the key of cached answers: rights that differ in the targets of paths have different keys', () => {
+  test('are part of the cache key of answers: rights that differ in the targets of paths have different cache keys', () => {
     const textOf = (...rights: string[]) => read('read Absences', ...rights).accessTo(absences).read?.relatedText
     const texts = [
       textOf(),

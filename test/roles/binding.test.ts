@@ -267,7 +267,7 @@ describe('a time in a right', () => {
     ])
   })
 
-  test('is the name {now} in the text by which cursors are signed, and a value in the text by which answers are cached', async () => {
+  test('appears as {now} in the text that signs cursors, and as a value in the key of cached answers', async () => {
     const file = 'role a\n  read Absences?Start=<={now}&Reason={x}'
     const view = (await at('2026-11-29T12:34:56Z', () => rightsOf(file, { x: '{now}' }))).accessTo(entityNamed('Absences')).read
     expect(view?.text).toBe('read Absences?Start=<=2026-11-29T12:34:00Z&Reason=%7Bnow%7D')
