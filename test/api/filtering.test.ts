@@ -62,9 +62,9 @@ describe('4.2 Filtering', () => {
   })
 
   test.each([
-    ['rule 5: no operator is =', `Start=${AT}`, ['two']],
+    ['rule 5: a filter without an operator means =', `Start=${AT}`, ['two']],
     ['rule 5, D23: rows without a value are not equal to any', `Start=!=${AT}`, ['one', 'three', 'four']],
-    ['rule 5, D24: rows without a value match no <', `Start=%3C${AT}`, ['one']],
+    ['rule 5, D24: < does not find rows without a value', `Start=%3C${AT}`, ['one']],
     ['rule 5, D24', `Start=%3C=${AT}`, ['one', 'two']],
     ['rule 5, D24', `Start=%3E${AT}`, ['three']],
     ['rule 5, D24', `Start=%3E=${AT}`, ['two', 'three']],
@@ -74,7 +74,7 @@ describe('4.2 Filtering', () => {
     ['rule 5, D22', 'Period.Days=<=2', ['one', 'three']],
     ['rule 5', 'Period.Days=%3E2', ['two']],
     ['rule 5', 'Period.Days=>-1', ['one', 'two', 'three']],
-    ['rule 6: the operator may be encoded or stand as it is', 'Start=%3C2023-02-01T09%3A00%3A00Z', ['one']],
+    ['rule 6: the operator may be percent-encoded or not', 'Start=%3C2023-02-01T09%3A00%3A00Z', ['one']],
     ['rule 6', `Start=<${AT}`, ['one']],
     ['rule 6', `Start=%3E%3D${AT}`, ['two', 'three']],
     ['rule 7: a range is two filters', 'Start=>2023-01-15T00:00:00Z&Start=<2023-02-15T00:00:00Z', ['two']],

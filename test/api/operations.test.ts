@@ -19,11 +19,11 @@ describe('4.1 operations on an entity', () => {
   })
 
   test.each([
-    ['rule 2: only Name of an enabled company', 'PUT', { Name: 'Acme 2' }, { name: 'Acme 2', enabled: false }],
-    ['rule 2, D7: nothing', 'PUT', {}, { name: null, enabled: false }],
+    ['rule 2: only a Name disables an enabled company', 'PUT', { Name: 'Acme 2' }, { name: 'Acme 2', enabled: false }],
+    ['rule 2, D7: an empty body clears the company', 'PUT', {}, { name: null, enabled: false }],
     ['rule 3: only Enabled leaves the name unchanged', 'PATCH', { Enabled: false }, { name: 'Acme', enabled: false }],
-    ['rule 3: an explicit null clears just that', 'PATCH', { Name: null }, { name: null, enabled: true }],
-    ['rule 3: nothing changes nothing', 'PATCH', {}, { name: 'Acme', enabled: true }],
+    ['rule 3: an explicit null clears only this property', 'PATCH', { Name: null }, { name: null, enabled: true }],
+    ['rule 3: an empty body changes nothing', 'PATCH', {}, { name: 'Acme', enabled: true }],
     ['D20: all', 'PUT', { Name: 'New', Enabled: false }, { name: 'New', enabled: false }],
     ['D20: all', 'PATCH', { Name: 'New', Enabled: false }, { name: 'New', enabled: false }],
     ['D8: a read-only property is ignored', 'PATCH', { Id: 'x', Enabled: false }, { name: 'Acme', enabled: false }],

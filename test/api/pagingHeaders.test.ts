@@ -63,9 +63,9 @@ describe('4.3 Paging response headers', () => {
   test.each([
     ['the first page has no first and no previous link', 'PageSize=10', { next: '2', last: '6' }],
     ['page=1 has the links of the first page', 'PageSize=10&page=1', { next: '2', last: '6' }],
-    ['a page in the middle has all four', 'PageSize=10&page=3', { first: '1', previous: '2', next: '4', last: '6' }],
-    ['the last page has no next and no last', 'PageSize=10&page=6', { first: '1', previous: '5' }],
-    ['a last page that is just full has no next', 'Enabled=true&PageSize=6&page=2', { first: '1', previous: '1' }],
+    ['a page in the middle has all four links', 'PageSize=10&page=3', { first: '1', previous: '2', next: '4', last: '6' }],
+    ['the last page has no next and no last link', 'PageSize=10&page=6', { first: '1', previous: '5' }],
+    ['a last page that is exactly full has no next link', 'Enabled=true&PageSize=6&page=2', { first: '1', previous: '1' }],
     ['D31: a list of one page has no links', 'Enabled=true', {}],
     ['D31: a list without rows has no links', 'Name=nobody', {}],
   ])('%s, for the query %s', async (_, query, pages) => {

@@ -74,7 +74,7 @@ describe('4.2 Sorting', () => {
   )
 
   test.each([
-    ['rule 4: the first reference counts', 'sort=-Name,%2BName', 'sort=-Name'],
+    ['rule 4: if a property is named twice, the first direction counts', 'sort=-Name,%2BName', 'sort=-Name'],
     ['rule 4', 'sort=%2BEnabled,-Name,-Enabled,%2BNAME', 'sort=%2BEnabled,-Name'],
     ['D4: the three spellings of + may be mixed', 'sort=+Enabled,%2BName,%20Id', 'sort=Enabled,Name,Id'],
     ['D27', 'sort=-Name&sort=%2BName', 'sort=-Name'],

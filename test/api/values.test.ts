@@ -31,9 +31,9 @@ describe('2 Period', () => {
   const whole = { Prefered: 'Hours', Days: 1, Hours: 8 }
   test.each([
     ['a PATCH merges the period field by field', 'PATCH', { Days: 2 }, { prefered: 'Hours', days: 2, hours: 8 }],
-    ['a null of a part clears it', 'PATCH', { Prefered: null }, { prefered: null, days: 1, hours: 8 }],
-    ['a PATCH of no part changes none', 'PATCH', {}, { prefered: 'Hours', days: 1, hours: 8 }],
-    ['a PATCH with null clears all', 'PATCH', null, null],
+    ['a null for a part clears it', 'PATCH', { Prefered: null }, { prefered: null, days: 1, hours: 8 }],
+    ['a PATCH without parts changes no part', 'PATCH', {}, { prefered: 'Hours', days: 1, hours: 8 }],
+    ['a PATCH with null clears all parts', 'PATCH', null, null],
     ['a period without a value in any field is null', 'PATCH', { Prefered: null, Days: null, Hours: null }, null],
     ['a PUT does not merge', 'PUT', { Days: 2 }, { prefered: null, days: 2, hours: null }],
   ])('D14: %s: %s of %j gives the period %j', async (_, method, Period, period) => {

@@ -41,12 +41,12 @@ describeInBrowser('D107: an ID token at /explore', () => {
     return page
   }
 
-  test('with the claims of this sign-in is accepted', async () => {
+  test('an ID token with the claims of this sign-in is accepted', async () => {
     const page = await signInWith({})
     await waitForName(page)
   })
 
-  test('without a name lets the page name the person by her e-mail address', async () => {
+  test('an ID token without a name lets the page name the person by her e-mail address', async () => {
     const page = await signInWith({ name: '', email: '<b>ada@example.com' })
     await waitForName(page, '<b>ada@example.com')
   })
@@ -63,7 +63,7 @@ describeInBrowser('D107: an ID token at /explore', () => {
     ['of another issuer', { iss: 'https://evil.example' }, /does not fit this sign-in: unexpected JWT "iss"/],
     ['that has ended', { exp: 1_000 }, /^The clocks of this computer and of 127\.0\.0\.1:\d+ differ too much/],
     ['of nobody', { sub: undefined }, /does not fit this sign-in: JWT "sub"/],
-  ])('%s is refused, and nobody is signed in', async (_, claims, message) => {
+  ])('an ID token %s is refused, and nobody is signed in', async (_, claims, message) => {
     const page = await signInWith(claims)
     await page.getByText(message).waitFor()
     expect(await stored(page)).toEqual({})
@@ -74,7 +74,7 @@ describeInBrowser('D107: an ID token at /explore', () => {
     ['no access token', { access_token: undefined }],
     ['a token of another type', { token_type: 'mac' }],
     ['a text in place of tokens', { access_token: 1 }],
-  ])('is required: nobody is signed in after an answer with %s', async (_, answer) => {
+  ])('an ID token and an access token are required: nobody is signed in after an answer with %s', async (_, answer) => {
     const page = await signInWith({}, answer)
     await page.getByText(/does not fit this sign-in/).waitFor()
     expect(await stored(page)).toEqual({})

@@ -186,7 +186,7 @@ describeInBrowser('D107: sign-in at /explore', () => {
 describeInBrowser('D108: a key at /explore that stays on the computer', () => {
   const { server, open } = useSignIn()
 
-  test('is used by another tab, too, until one of the tabs forgets it', async () => {
+  test('a key that stays on the computer is used by another tab, too, until one of the tabs forgets it', async () => {
     const { page, complaints } = await open('#/Companies')
     await page.getByText('Use a key').click()
     await page.getByLabel('Key', { exact: true }).fill(KEY)
@@ -202,7 +202,7 @@ describeInBrowser('D108: a key at /explore that stays on the computer', () => {
     expect([await stored(page), await stored(other), complaints]).toEqual([{}, {}, []])
   })
 
-  test('is stored only for the tab unless the reader chooses to keep it', async () => {
+  test('a key is stored only for the tab unless the reader chooses to keep it', async () => {
     const { page } = await open('#/Companies')
     await page.getByText('Use a key').click()
     await page.getByLabel('Key', { exact: true }).fill(KEY)
@@ -211,7 +211,7 @@ describeInBrowser('D108: a key at /explore that stays on the computer', () => {
     expect(await page.evaluate('[localStorage.length, sessionStorage.length]')).toEqual([0, 1])
   })
 
-  test('is forgotten when the server refuses it', async () => {
+  test('a key that stays on the computer is forgotten when the server refuses it', async () => {
     const { record, text } = makeKey({ rights: 'Companies:read' })
     await server.replaceKeys([record])
     const { page } = await open('#/Companies')

@@ -32,7 +32,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     ['a code and a state', '?code=abc&state=def'],
     ['an error', '?error=access_denied&error_description=Call+555-0100'],
     ['an error and a state', '?error=server_error&state=def&error_description=<script>alert(1)</script>'],
-  ])('that belongs to no sign-in of this tab is refused without a request: %s', async (_, query) => {
+  ])('an answer that belongs to no sign-in of this tab is refused without a request: %s', async (_, query) => {
     const { page, complaints, requests } = await open(query + HASH)
     await page.getByText(NOT_OWN).waitFor()
     expect(page.url()).toBe(`${server.url}/explore${HASH}`)
@@ -40,7 +40,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     expect(await page.getByText(/555|alert/).count()).toBe(0)
   })
 
-  test('from another tab signs nobody in, with its own state or with the state of this tab', async () => {
+  test('an answer to a sign-in of another tab signs nobody in, with its own state or with the state of this tab', async () => {
     await issuer.addPerson(ADA)
     await issuer.addPerson(GRACE)
     const attacker = await open(HASH)
@@ -62,7 +62,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     expect(page.url()).toBe(`${server.url}/explore${HASH}`)
   })
 
-  test('is used only once: repeating it does not change the session, and signs nobody in elsewhere', async () => {
+  test('an answer is used only once: repeating it does not change the session, and signs nobody in elsewhere', async () => {
     await issuer.addPerson(ADA)
     const { page, requests, complaints } = await open(HASH)
     const answer = await answerOf(page, ADA.email)
@@ -82,7 +82,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     ['names another issuer', 'https://evil.example', /does not fit this sign-in: unexpected "iss"/],
     // This issuer says in its document that it names itself. RFC 9207
     ['names no issuer', null, /does not fit this sign-in: response parameter "iss" \(issuer\) missing/],
-  ])('that %s is refused before its code is used', async (_, name, message) => {
+  ])('an answer that %s is refused before its code is used', async (_, name, message) => {
     await issuer.addPerson(ADA)
     const { page, requests } = await open(HASH)
     const answer = await unusedAnswerOf(page, ADA.email)
@@ -93,18 +93,21 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     expect([await stored(page), tokenRequests(requests)]).toEqual([{}, 0])
   })
 
-  test.each(['garbage', 'null', '[]', '{"state":"def"}'])('is refused if the stored data of the sign-in is %s', async (kept) => {
-    const { page } = await open()
-    await page.evaluate(`sessionStorage.setItem('roster.signIn', ${JSON.stringify(kept)})`)
-    await page.goto(`${server.url}/explore?code=abc&state=xyz${HASH}`)
-    await page.getByText(NOT_OWN).waitFor()
-    await page.evaluate(`sessionStorage.setItem('roster.person', ${JSON.stringify(kept)})`)
-    await page.reload()
-    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
-  })
+  test.each(['garbage', 'null', '[]', '{"state":"def"}'])(
+    'an answer is refused if the stored data of the sign-in is %s',
+    async (kept) => {
+      const { page } = await open()
+      await page.evaluate(`sessionStorage.setItem('roster.signIn', ${JSON.stringify(kept)})`)
+      await page.goto(`${server.url}/explore?code=abc&state=xyz${HASH}`)
+      await page.getByText(NOT_OWN).waitFor()
+      await page.evaluate(`sessionStorage.setItem('roster.person', ${JSON.stringify(kept)})`)
+      await page.reload()
+      await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    },
+  )
 
   test.each(['#//evil.example', '#https://evil.example/', '#/../../evil', '#javascript:alert(1)', '#/%00<b>'])(
-    'leads back only to /explore of this server, even with the fragment %s',
+    'an answer leads back only to /explore of this server, even with the fragment %s',
     async (hash) => {
       await issuer.addPerson(ADA)
       const { page, requests } = await open(hash)
@@ -115,7 +118,7 @@ describeInBrowser('D107: an answer of a sign-in at /explore', () => {
     },
   )
 
-  test('is requested with code, PKCE by S256, state, nonce and the API, and with new random values for each sign-in', async () => {
+  test('an answer is requested with code, PKCE by S256, state, nonce and the API, with new random values for each sign-in', async () => {
     const { page, requests } = await open(HASH)
     const asked: URLSearchParams[] = []
     for (let time = 0; time < 2; time++) {

@@ -25,7 +25,7 @@ describeInBrowser('D107: sign-in at /explore while the issuer is away', () => {
     return opened
   }
 
-  test('is not offered until the server has read the document of the issuer; keys work meanwhile', async () => {
+  test('a sign-in is not offered until the server has read the document of the issuer; keys work meanwhile', async () => {
     const issuer = await startIssuer(REDIRECTS)
     issuer.signal('SIGSTOP')
     const server = await start(issuer)
@@ -47,7 +47,7 @@ describeInBrowser('D107: sign-in at /explore while the issuer is away', () => {
     expect(complaints).toEqual([])
   })
 
-  test('fails with an error of the browser, and Back leads to the page with its link', async () => {
+  test('a sign-in fails with an error of the browser, and Back leads to the page with its link', async () => {
     const issuer = await startIssuer(REDIRECTS)
     const server = await start(issuer)
     const { page } = await open(server)
@@ -61,7 +61,7 @@ describeInBrowser('D107: sign-in at /explore while the issuer is away', () => {
     expect([page.url(), await button.isEnabled()]).toEqual([`${server.url}/explore${HASH}`, true])
   })
 
-  test('fails with a message if the issuer sends no tokens, and succeeds the next time', async () => {
+  test('a sign-in fails with a message if the issuer sends no tokens, and succeeds the next time', async () => {
     const issuer = await startIssuer(REDIRECTS)
     await issuer.addPerson(ADA)
     const server = await start(issuer)

@@ -36,7 +36,7 @@ function useSignedIn() {
 describeInBrowser('D108: the end of a token at /explore', () => {
   const { issuer, openSignedIn, withdrawKey } = useSignedIn()
 
-  test('does not disturb the reader: the page renews the token before, by refresh tokens that are valid only once', async () => {
+  test('a page renews its token before it ends, without disturbing the reader, by refresh tokens that are valid only once', async () => {
     const { page, renewals, complaints } = await openSignedIn({ expiresInS: 4, hasRefreshTokens: true })
     const first = await storedTokens(page)
     await until(() => renewals() >= 2)
@@ -51,7 +51,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect([complaints, await page.getByText(ENDED).count()]).toEqual([[], 0])
   })
 
-  test('makes only one of two duplicated tabs renew the token, so that neither ends the sign-in of the other', async () => {
+  test('only one of two duplicated tabs renews the token, so that neither ends the sign-in of the other', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 4, hasRefreshTokens: true })
     const opened = page.context().waitForEvent('page')
     // A window of its own opener has a copy of the session storage, as a duplicated tab.
@@ -68,7 +68,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('by the browser’s clock does not end a sign-in without a refresh token while the server accepts the token', async () => {
+  test('a token that has ended only by the browser’s clock is still used, without a refresh token, while the server accepts it', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 2 })
     const { endsMs } = JSON.parse((await stored(page))['roster.person'] ?? '{}')
     await until(() => Date.now() > endsMs)
@@ -78,7 +78,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect([renewals(), await page.getByText(ENDED).count(), await page.locator('.trouble').count()]).toEqual([0, 0, 0])
   })
 
-  test('before its time, because the server refuses it, leads to one renewal, and the refused requests are sent again', async () => {
+  test('a token that the server refuses before its end is renewed once, and the refused requests are sent again', async () => {
     const { page, renewals } = await openSignedIn({ hasRefreshTokens: true })
     await withdrawKey()
     const before = await storedTokens(page)
@@ -92,7 +92,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('is shown when the issuer refuses to renew the token, and no request is sent with it afterwards', async () => {
+  test('a page says that the sign-in has ended when the issuer refuses to renew the token, and sends no request with it', async () => {
     const { page, requests } = await openSignedIn({ expiresInS: 8, hasRefreshTokens: true })
     // Whoever steals the refresh token and uses it first ends the grant, by the second use.
     const { refreshToken } = await storedTokens(page)
@@ -109,7 +109,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   })
 
-  test('while the issuer does not answer leads to a message, and to the rows again when the issuer answers', async () => {
+  test('if a token ends while the issuer does not answer, a message is shown, and the rows when the issuer answers', async () => {
     const { page } = await openSignedIn({ expiresInS: 3, hasRefreshTokens: true })
     issuer.signal('SIGSTOP')
     try {
@@ -130,7 +130,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
 describeInBrowser('D108: the end of a sign-in at /explore', () => {
   const { server, openSignedIn, withdrawKey } = useSignedIn()
 
-  test('without a refresh token keeps the page with its rows and filters, and a new sign-in leads back to it', async () => {
+  test('a sign-in that ends without a refresh token leaves rows and filters shown, and a new sign-in leads back to them', async () => {
     const { page, renewals } = await openSignedIn({})
     await page.getByRole('button', { name: '+ Filter' }).click()
     await page.getByLabel('Property').selectOption({ label: 'Reason' })
@@ -155,7 +155,7 @@ describeInBrowser('D108: the end of a sign-in at /explore', () => {
 describeInBrowser('D108: a token at /explore that the server does not accept', () => {
   const { issuer, open } = useSignIn({ OIDC_AUDIENCE: 'another-api' })
 
-  test('leads to the message of the server, and the page does not start another sign-in without a click', async () => {
+  test('a refused token leads to the message of the server, and the page does not start another sign-in without a click', async () => {
     await issuer.addPerson(ADA)
     const { page, requests } = await open(HASH)
     await signIn(page)
@@ -173,7 +173,7 @@ describeInBrowser('D108: a token at /explore that the server does not accept', (
 describeInBrowser('D107: /explore where the client is the audience', () => {
   const { issuer, open } = useSignIn({ OIDC_AUDIENCE: CLIENT_ID })
 
-  test('sends the ID token to the server', async () => {
+  test('the page sends the ID token to the server', async () => {
     await issuer.addPerson(ADA, { expiresInS: 4, hasRefreshTokens: true })
     const { page } = await open(HASH)
     await signIn(page)

@@ -69,7 +69,7 @@ describeInBrowser('The start page of /explore', () => {
   const tabsOf = (page: Page) => page.locator('nav a').allInnerTexts()
   const statusOf = async (id: number) => (await server.sql`select status from absence where id = ${id}`)[0]?.status
 
-  test('greets an employee by her name, and shows her record and her absences, the newest first', async () => {
+  test('the start page greets an employee by her name, and shows her record and her absences, the newest first', async () => {
     const { page, complaints } = await open('ann')
     await page.getByRole('heading', { name: 'Hello, Ann Ray' }).waitFor()
     expect(await itemsOf(page, 'My absences')).toEqual([
@@ -85,7 +85,7 @@ describeInBrowser('The start page of /explore', () => {
     expect([await violationsOf(page), complaints]).toEqual([[], []])
   })
 
-  test('links from a state to the list of its rows, which describes its filters in words', async () => {
+  test('a state on the start page links to the list of rows in this state, which describes its filters in words', async () => {
     const { page } = await open('mia')
     await part(page, 'My absences').getByRole('link', { name: 'Requested 1' }).click()
     await page.getByText('Only my absences; or absences of my team').waitFor()
@@ -93,14 +93,14 @@ describeInBrowser('The start page of /explore', () => {
     expect(await page.locator('tbody tr').count()).toBe(1)
   })
 
-  test('leads an employee to the form for a new absence', async () => {
+  test('the start page leads an employee to the form for a new absence', async () => {
     const { page } = await open('ann')
     await part(page, 'My absences').getByRole('link', { name: 'New absence' }).click()
     await page.getByRole('heading', { name: 'New absence' }).waitFor()
     expect(await page.evaluate('location.hash')).toBe('#/Absences?form=new')
   })
 
-  test('shows a manager the requests of her reports first, and her own absences in another section', async () => {
+  test('the start page shows a manager the requests of her reports first, and her own absences in another section', async () => {
     const { page, complaints, requests } = await open('mia')
     expect(await itemsOf(page, 'to decide')).toEqual([
       expect.stringMatching(/^Bob Orr 2 Mar 2026 – 3 Mar 2026 Training Approve ?Decline$/),
@@ -118,7 +118,7 @@ describeInBrowser('The start page of /explore', () => {
     expect([await violationsOf(page), complaints]).toEqual([[], []])
   })
 
-  test('removes an approved request from the list, counts one less, and says what was done', async () => {
+  test('the start page removes an approved request from the list, counts one less, and says what was done', async () => {
     const { page, complaints } = await open('mia')
     await part(page, 'to decide').getByRole('button', { name: 'Approve' }).first().click()
     await part(page, 'to decide').getByRole('button', { name: 'Yes, approve' }).first().click()
@@ -135,7 +135,7 @@ describeInBrowser('The start page of /explore', () => {
     expect([await violationsOf(page), complaints]).toEqual([[], []])
   })
 
-  test('keeps the buttons of a request next to its values on a wide screen, also if the values are long', async () => {
+  test('the start page keeps the buttons of a request next to its values on a wide screen, even next to long values', async () => {
     const { page } = await open('mia')
     await page.setViewportSize({ width: 800, height: 800 })
     const item = part(page, 'to decide').locator('li', { hasText: 'Ann Ray' })
@@ -145,7 +145,7 @@ describeInBrowser('The start page of /explore', () => {
     expect(buttons?.y).toBeLessThan((facts?.y ?? 0) + (facts?.height ?? 0))
   })
 
-  test('lets a manager decide by keyboard, and moves the focus to the next request', async () => {
+  test('the start page lets a manager decide by keyboard, and moves the focus to the next request', async () => {
     const { page } = await open('mia')
     await itemsOf(page, 'to decide')
     const focused = () => page.evaluate('document.activeElement.innerText')
@@ -176,7 +176,7 @@ describeInBrowser('The start page of /explore', () => {
     expect([await statusOf(2), await statusOf(1)]).toEqual(['Approved', 'Approved'])
   })
 
-  test('links to the list of all absences that a manager may decide, with a filter chip that can be removed', async () => {
+  test('the start page links to all absences that a manager may decide, with a filter chip that can be removed', async () => {
     const { page, complaints } = await open('mia')
     await page.getByRole('link', { name: 'All absences to decide' }).click()
     await page.getByText('that I may decide').waitFor()
@@ -191,7 +191,7 @@ describeInBrowser('The start page of /explore', () => {
     expect(complaints).toEqual([])
   })
 
-  test('opens a request in the list of all requests to decide', async () => {
+  test('the start page opens a request in the list of all requests to decide', async () => {
     const { page } = await open('mia')
     await part(page, 'to decide').getByRole('link', { name: 'Ann Ray' }).click()
     await page.getByRole('heading', { name: /^Absence 1/ }).waitFor()
@@ -200,7 +200,7 @@ describeInBrowser('The start page of /explore', () => {
     await page.getByRole('heading', { name: 'Absences to decide 2' }).waitFor()
   })
 
-  test('shows a person in HR all requests but her own, and every collection with its number of rows', async () => {
+  test('the start page shows a person in HR all requests but her own, and every collection with its number of rows', async () => {
     const { page, complaints } = await open('hal')
     expect((await itemsOf(page, 'to decide')).map((text) => text.split(' ')[0])).toEqual(['Bob', 'Mia', 'Ann'])
     await part(page, 'More').getByText('Directory 5').waitFor()
@@ -209,13 +209,13 @@ describeInBrowser('The start page of /explore', () => {
     expect([await violationsOf(page), complaints]).toEqual([[], []])
   })
 
-  test('tells a person without rights why she has none, and shows no sections', async () => {
+  test('the start page tells a person without rights why she has none, and shows no sections', async () => {
     const { page } = await open('nora')
     await page.getByText('no row of Employees is yours').waitFor()
     expect([await tabsOf(page), await page.locator('section.part').count(), await violationsOf(page)]).toEqual([[], 0, []])
   })
 
-  test('tells the second of two people who decide at once what the first has decided', async () => {
+  test('the start page tells the second of two people who decide at once what the first has decided', async () => {
     const mia = (await open('mia')).page
     const hal = (await open('hal')).page
     await itemsOf(mia, 'to decide')
@@ -229,7 +229,7 @@ describeInBrowser('The start page of /explore', () => {
     expect(await statusOf(1)).toBe('Approved')
   })
 
-  test('says that the rights have changed if a person loses a role meanwhile, and removes what she may no longer do', async () => {
+  test('the start page says so if a person loses a role meanwhile, and removes what she may no longer do', async () => {
     const { page } = await open('mia')
     await itemsOf(page, 'to decide')
     await server.sql`update employee set manager_id = null, manager_key = null`
@@ -246,7 +246,7 @@ describeInBrowser('The start page of /explore', () => {
     }
   })
 
-  test('reads its lists again when the reader comes back to the tab after a while', async () => {
+  test('the start page reads its lists again when the reader comes back to the tab after a while', async () => {
     const { page } = await open('mia')
     await page.getByRole('heading', { name: 'Absences to decide 2' }).waitFor()
     await page.clock.install()
@@ -260,7 +260,7 @@ describeInBrowser('The start page of /explore', () => {
     await page.getByRole('heading', { name: 'Absences to decide 1' }).waitFor()
   })
 
-  test('counts all rows by state, also if it shows only ten of them', async () => {
+  test('the start page counts all rows by state, also if it shows only ten of them', async () => {
     const days = Array.from({ length: 12 }, (_, place) => ({ EmployeeId: 2, Status: 'Approved', Start: dayOf(100 + place) }))
     await createRows(server, '/Absences', days)
     const { page } = await open('ann')
@@ -271,7 +271,7 @@ describeInBrowser('The start page of /explore', () => {
     await page.locator('tbody tr').nth(13).waitFor()
   })
 
-  test('takes a decision back by Undo if a right allows it', async () => {
+  test('the start page takes a decision back by Undo if a right allows it', async () => {
     const { page } = await open('rita')
     await part(page, 'to decide').locator('li', { hasText: 'Bob' }).getByRole('button', { name: 'Decline' }).click()
     await page.getByText('Status is “Declined” now.').waitFor()
@@ -281,7 +281,7 @@ describeInBrowser('The start page of /explore', () => {
     expect(await statusOf(2)).toBe('Requested')
   })
 
-  test('shows the other sections if one cannot be loaded, and loads that section again on request', async () => {
+  test('the start page shows the other sections if one cannot be loaded, and loads that section again on request', async () => {
     const { page } = await open('mia')
     await itemsOf(page, 'to decide')
     await page.route(/Absences\?may=/, (route) => route.abort())
@@ -326,7 +326,7 @@ describeInBrowser('The start page of /explore for people of few rights', () => {
   const open = (person: string) => openSignedIn(browser, server.url, person)
   const tabsOf = (page: Page) => page.locator('nav a').allInnerTexts()
 
-  test('links a person who may only create rows to the form for a new row', async () => {
+  test('the start page links a person who may only create rows to the form for a new row', async () => {
     const { page, complaints } = await open('Wim')
     await page.getByRole('heading', { name: 'What you may see' }).waitFor()
     expect([await tabsOf(page), await violationsOf(page)]).toEqual([['Start', 'Absences'], []])
@@ -335,13 +335,13 @@ describeInBrowser('The start page of /explore for people of few rights', () => {
     expect(complaints).toEqual([])
   })
 
-  test('links to the only collection that a person may read', async () => {
+  test('the start page links to the only collection that a person may read', async () => {
     const { page, complaints } = await open('Vic')
     await page.locator('.tiles').getByText('Companies 1').waitFor()
     expect([await tabsOf(page), await violationsOf(page), complaints]).toEqual([['Start', 'Companies'], [], []])
   })
 
-  test('shows names with the first name first, also if the person may not read the display name', async () => {
+  test('the start page shows names with the first name first, also if the person may not read the display name', async () => {
     const { page } = await open('Lea')
     await page.getByRole('heading', { name: 'Hello, Lea Der' }).waitFor()
     await page.getByRole('banner').getByText('Lea Der').waitFor()
@@ -349,7 +349,7 @@ describeInBrowser('The start page of /explore for people of few rights', () => {
     expect(await page.locator('main h2').allInnerTexts()).toEqual(['My team 1', 'My record'])
   })
 
-  test('lets a person change her own record', async () => {
+  test('the start page lets a person change her own record', async () => {
     const { page } = await open('Lea')
     await page.getByRole('link', { name: 'Change' }).click()
     await page.getByRole('complementary').getByLabel('Work phone').fill('030 123')
