@@ -87,7 +87,7 @@ export default defineEntity('${entity}', { id: identity(), ${fields} })\n`,
   return loadEntities(parent)
 }
 
-test('a copy of a missing property, of one that is no text, or of a text too long for an index stops the start', async () => {
+test('a copied property stops the start if its source is missing, no text, or a text too long for an index', async () => {
   const copies = "roomId: reference('Room'), room: copied('roomId', 'name')"
   await expect(declareBoth('', copies)).rejects.toThrow('Desk cannot copy name of Room: it has no such property')
   await expect(declareBoth('name: integer()', copies)).rejects.toThrow('only texts can be copied')

@@ -110,7 +110,7 @@ function checkHead(target: string, { status, headers, headBytes }: RawResponse) 
 
 describe('D31: heads of lists', () => {
   test(
-    `the heads of ${REQUESTS} random lists have all links, and at most 4 KiB, or 16 KiB if the target is longer than 700 characters`,
+    `the heads of ${REQUESTS} random lists have all links, and at most 4 KiB, or 16 KiB if the target exceeds 700 characters`,
     async () => {
       console.log(`HEADS_REQUESTS=${REQUESTS} HEADS_SEED=${SEED}`)
       const seen = { withLink: 0, withoutLink: 0, cursors: 0, noCursor: 0, followed: 0, shortened: 0, asItWas: 0 }

@@ -272,7 +272,7 @@ test('concurrent creates are each done once, even if a trigger of the operator c
 })
 
 test.each(['PATCH', 'PUT'])(
-  'a %s with a reference to a row that the key may not read is 409, without a wait for the lock of that row',
+  'a %s with a reference to a hidden row is 409, without a wait for the lock of that row',
   async (method) => {
     const [{ id: own }, { id: hidden }] = (await createRows(server, '/Employees', [{ CompanyId: 1 }, { CompanyId: 2 }])) as [
       { id: number },

@@ -35,7 +35,7 @@ describe('D91: paths in the client', () => {
     expect(rows).toContainEqual({ id: 4 })
   })
 
-  test('a summary can group by a path, and has with a copied name also the id of the row that it names', async () => {
+  test('a summary can group by a path; a group by a copied name also has the id of the row with this name', async () => {
     const { groups } = await roster.absences.summary({ groupBy: ['employeeId.department'], sum: ['period.days'] })
     const expected = await server.sql`
       select department as "employeeId.department", count(*)::int as count, sum(period_days)::float as days

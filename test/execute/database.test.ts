@@ -89,7 +89,7 @@ describe('deadlines', () => {
     expect(rows.map((found) => found.map(([id]) => id))).toEqual([...ids.slice(0, -1).map((id) => [id]), []])
   })
 
-  test('the reads of a batch that failed at a table lock are not sent one by one, since each would wait for the same lock', async () => {
+  test('if a batch of reads fails at a table lock, its reads are not sent one by one, since each would wait', async () => {
     const sent: string[] = []
     const onStatement = (text: string) => void sent.push(text)
     const waiting = new Database({ url, poolSize: 2, prepare: true, lockMsMax: 50, queryMsMax: 1_500, onStatement })

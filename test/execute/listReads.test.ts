@@ -143,7 +143,7 @@ describe('lists of one parent row', () => {
       await Promise.all(long)
     }))
 
-  test('a list of one parent row waits for the list pool for a minute after a list of this row was slow', () =>
+  test('for a minute after a list of a parent row was slow, lists of this row wait for the list pool', () =>
     held(async (open) => {
       const a = callerOf('a')
       await reads.read(ofRow("select 'long', pg_sleep(0.2)"), a, ofOwner('employee_id 2'))

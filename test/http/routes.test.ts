@@ -78,7 +78,7 @@ test('a start fails if an entity has the path of another entity or of a page', (
   }
 })
 
-test('D105: a start fails if a view has the name of the first segment of a route of APP_FILE, in upper or lower case', () => {
+test('D105: a start fails if a route of APP_FILE begins with the name of a view, in upper or lower case', () => {
   const views = [parseNamedView('Directory', 'Employees', entities)]
   const startWith = (method: string, path: string) => () =>
     createApp({ ...partsOf(), views }, [{ method, path, isOpen: true, handle: async () => new Response('x') }])

@@ -100,7 +100,7 @@ test('a copy that is too far behind answers no list until it has caught up', asy
   expect([copy.columns.rows, copy.table === null, lost]).toEqual([7_030, false, null])
 })
 
-test('a list that arrives while the copy is found to be too far behind does not wait until it has caught up', async () => {
+test('a list that arrives while the copy turns out to be too far behind does not wait until it has caught up', async () => {
   const copy = await copyFromBefore(async () => undefined)
   await copy.catchUpAfterLoad()
   await createMany(7)

@@ -80,7 +80,7 @@ describeInBrowser('/explore with a key of few rights', () => {
     expect([complaints, refused]).toEqual([[], []])
   })
 
-  test('D105: /explore shows a named view as a table without a history, and does not link to an entity that the key may not read', async () => {
+  test('D105: /explore shows a named view as a table without a history, and links to no entity that the key may not read', async () => {
     await server.sql`update employee set department = 'IT' where id = 2`
     const { page, complaints, refused } = await open(viewer.text, '#/Directory')
     await page.getByRole('heading', { name: 'Directory' }).waitFor()

@@ -36,7 +36,7 @@ function know(...lines: string[]): { readonly resource: Resource; readonly writa
 }
 const namesOf = (fields: readonly { readonly name: string }[]) => fields.map(({ name }) => name)
 
-test('a form to create a row has fields for the properties that the key may set, and shows values that the right sets as presets', () => {
+test('a form to create a row has fields for what the key may set, and presets for what the right sets', () => {
   const { writable } = know(
     'read Absences',
     'read Employees',
