@@ -130,7 +130,7 @@ test('no entity may have the name of another schema of the API', async () => {
   expect(others.filter((name) => !RESERVED_TYPES.test(name))).toEqual([])
 })
 
-test('two entities of one table or path, and one with a table of the server, stop the start', async () => {
+test('two entities with the same table or path, and an entity with a table of the server, stop the start', async () => {
   await expect(declareBoth('', '', 'Room')).rejects.toThrow('Room and Room cannot both have the table room')
   await expect(declareBoth('', '', 'ROom')).rejects.toThrow('cannot both have the path /rooms')
   for (const name of ['Migration', 'ApiKey', 'EntityChange'])

@@ -94,7 +94,7 @@ describe('D99: persons', () => {
 })
 
 describe('keys with their own limits', () => {
-  test('have the limits of all keys while they have no table of their own, even if they had one before', () => {
+  test('have the limits of RATE_LIMITS while they have no table of their own, even if they had one before', () => {
     const { charge, update } = limiterOf(other)
     update([withLimits(ci, '20/1h')], new Map())
     expect(charge(ci)).toEqual([true, 9, '8'])

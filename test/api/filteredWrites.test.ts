@@ -125,7 +125,7 @@ describe('a DELETE of a collection', () => {
     expect(await titles()).toEqual([])
   })
 
-  test('is 409 and deletes nothing if a row that stays refers to one of its rows, which the message names', async () => {
+  test('is 409 and deletes nothing if a row that stays refers to a row to delete; the message names the referenced row', async () => {
     expect(messageOf(await remove('Department[]=Sales&Department[]='))).toBe(
       '409 StillReferenced Api: Employee 1 was not deleted: other rows refer to it: 2 of Employees (ManagerId=1).',
     )

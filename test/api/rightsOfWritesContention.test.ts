@@ -187,7 +187,7 @@ describe('concurrent updates', () => {
   })
 })
 
-test('no write reaches a row that is outside of its right at that moment, however rows are moved meanwhile', async () => {
+test('no write changes a row that is outside of its right at the moment of the write, however rows are moved', async () => {
   // The trigger sees each row as it is when it is written, and by which key.
   await server.sql.unsafe(`
     create table stray (write text, company bigint, key text);

@@ -88,7 +88,7 @@ describe.each(FORMS)('a write that waits for its row, %s', (_, template) => {
     }
   })
 
-  test('deletes the row by any right that reaches it at that moment', async () => {
+  test('deletes the row if any right reaches it after the wait', async () => {
     const remove = (id: number) => () => send('DELETE', `/Absences/${id}`, undefined, headers())
     const [own, moved, left] = [await newAbsence(1), await newAbsence(1), await newAbsence(1)] as [number, number, number]
     expect(outcomeOf(await beside(own, { status: 'Declined' }, remove(own)))).toBe('403 Forbidden Status')

@@ -109,7 +109,7 @@ describe('several rights to update', () => {
     expect(halves?.settable.size).toBe(2)
   })
 
-  test('have no guard if one that lets the key set the property admits every row', () => {
+  test('have no guard if one of them lets the key set the property in every row', () => {
     const access = granted('read Companies', 'update Companies?Id=7', 'update Companies?fields=Name').accessTo(companies).update
     expect(access?.guardOf([property(companies, 'Name')])).toBeNull()
     expect(pairsOf(access?.guardOf([property(companies, 'Enabled')]))).toEqual([['Id=7', '']])
