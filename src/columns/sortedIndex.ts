@@ -98,8 +98,8 @@ export class SortedIndex {
   /** Removes a row, which must still have the code and the id by which it was added. */
   remove(slot: number): void {
     const from = this.detach(slot)
-    // `note` may search the index, and a leaf without rows would mislead this search. So it is called after `take`, which removes
-    // such a leaf.
+    // `note` may search the index, and a leaf without rows would mislead this search. So it is called after `detach`, which
+    // removes such a leaf.
     this.checkpoints.note(slot, from, null)
   }
 

@@ -102,8 +102,8 @@ export class TextOrder {
   }
 
   /**
-   * Finds the places, for `insert`, of the texts in `sorted` that have no rank here. Yields from time to time. Leaves out a text
-   * if its gap here has texts that `sorted` lacks, because the text was not compared with these.
+   * Finds the positions, for `insert`, of the texts in `sorted` that have no rank here. Yields from time to time. Leaves out a
+   * text if its gap here has texts that `sorted` lacks, because the text was not compared with these.
    */
   *findPositions(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)

@@ -10,7 +10,7 @@ import { Collation, type Reader } from './collation.ts'
 import { EMPTY_TEXT } from './dictionary.ts'
 import { type Insertion, RANK_END, TEXTS_MAX, TextOrder, type Texts } from './textOrder.ts'
 
-/** Reads the distinct texts of a column in the order of its collation, and calls `take` with each. */
+/** Reads the distinct texts of a column in the order of its collation, and calls `onText` with each. */
 export type ReadOrder = (onText: (text: string) => void) => Promise<void>
 
 /**
@@ -36,7 +36,7 @@ export interface TextRanksParts {
   readonly limits?: Partial<typeof LIMITS>
 }
 
-/** Maximum number of texts in one statement. ICU takes some 2 ms to guess the places of this many texts. */
+/** Maximum number of texts in one statement. ICU takes some 2 ms to guess the positions of this many texts. */
 const BATCH_TEXTS_MAX = 128
 
 const LIMITS = {
@@ -56,7 +56,7 @@ const LIMITS = {
 const CHARACTERS_MAX = 64 * 1_024
 /** Maximum number of thresholds in one statement. For each text, PostgreSQL walks along the array of thresholds. */
 const THRESHOLDS_MAX = 512
-/** Maximum number of thresholds on each side of the place that this process's ICU guesses for a text. */
+/** Maximum number of thresholds on each side of the position that this process's ICU guesses for a text. */
 const NEAR_MAX = 8
 /** Maximum number of operands of one property that wait at the same time. */
 const OPERANDS_MAX = 100
@@ -209,7 +209,7 @@ export class TextRanks {
   }
 
   /**
-   * Finds the places of some new texts and operands. If many texts have no rank, it reads the order again instead. Only texts
+   * Finds the positions of some new texts and operands. If many texts have no rank, it reads the order again instead. Only texts
    * that are newer than the last reading are counted, since no reading gives a rank to a text that no row has any more.
    */
   private async placeSome(): Promise<void> {

@@ -95,7 +95,7 @@ function answersOf(copies: readonly TableCopy[], rows: readonly Row[]): TableAns
 }
 
 /**
- * Writes changed rows into their copies, a few in each turn of the event loop. Until `endTaking`, these copies have rows of
+ * Writes changed rows into their copies, a few in each turn of the event loop. Until `endApplying`, these copies have rows of
  * several snapshots.
  */
 async function applyRows(answers: readonly TableAnswer[]) {

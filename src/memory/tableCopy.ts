@@ -22,7 +22,7 @@ const DEFINITION_MS = 500
 /** Number of columns of `compileChangedRows` before the columns of the entity. */
 const HEADER_COLUMNS = 5
 const QUESTIONS = seriesOf('questions')
-/** Maximum number of changed rows that a copy takes in at once while no list uses it: during its load, or when it is behind. */
+/** Maximum number of changed rows that a copy applies at once while no list uses it: during its load, or when it is behind. */
 const CHANGES_IDLE_MAX = 50_000
 /** Time in ms for which changed rows are applied in one turn of the event loop. */
 export const APPLY_MS = 5
@@ -71,9 +71,8 @@ export class TableCopy {
   }
 
   /**
-   * Returns null while all rows are of one snapshot. While changed rows are being taken in, returns a promise that resolves when
-   * all are taken in. The caller must check this in the same turn of the event loop in which it finds a list, or begins a
-   * summary.
+   * Returns null while all rows are of one snapshot. While changed rows are being applied, returns a promise that resolves when
+   * all are applied. The caller must check this in the same turn of the event loop in which it finds a list, or begins a summary.
    */
   changesApplied(): Promise<void> | null {
     return this.applying?.promise ?? null
@@ -131,7 +130,7 @@ export class TableCopy {
   }
 
   /**
-   * Takes changed rows in, a few in each turn of the event loop. If a row cannot be taken in, lists wait until the copy is
+   * Applies changed rows, a few in each turn of the event loop. If a row cannot be applied, lists wait until the copy is
    * released. @throws KernelFull, TextsCollide
    */
   private async apply(rows: readonly Row[]) {

@@ -50,7 +50,7 @@ export function readTable(url: string, entity: Entity, rowsMax: number, begin: B
   })
 }
 
-/** Reads the distinct texts of a property in the order of its collation. @throws errors of `take` and of the driver */
+/** Reads the distinct texts of a property in the order of its collation. @throws errors of `onText` and of the driver */
 export function readTexts(url: string, entity: Entity, property: Property, onText: (text: string) => void): Promise<void> {
   return withOwnConnection(url, ORDER_MS_MAX, (connection) => {
     const work = async (transaction: postgres.TransactionSql) => {

@@ -119,8 +119,8 @@ export class Changes {
     const plain = page.map((row) => ({ ...row, token: writeToken(row), entity: viewNamed(row.entity) }))
     const events = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
-    // All events before `settled` were read, so the page ends there. A page of a history also ends there, although it can have
-    // later events: transactions in progress may still add events between `settled` and a later event.
+    // All events before `oldestRunning` were read, so the page ends there. A page of a history also ends there, although it can
+    // have later events: transactions in progress may still add events between `oldestRunning` and a later event.
     const { run, oldestRunning } = first
     const { position, number } = (more && page.at(-1)) || { position: oldestRunning, number: '0' }
     return { events, more, end: { run, position, number } }

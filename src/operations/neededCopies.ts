@@ -86,7 +86,7 @@ export function tablesIn(copies: readonly TableCopy[]): Tables {
 }
 
 /**
- * Returns a promise to await before copies are searched: until they have taken in changed rows, until all of them are of one
+ * Returns a promise to await before copies are searched: until they have applied changed rows, until all of them are of one
  * snapshot again, or until `prepare` has learned the order of new texts. Null: there is nothing more to wait for, so the caller
  * must search in this turn of the event loop. `attempt`: from 1.
  */

@@ -1,4 +1,4 @@
-// Streams of lists: reads all rows piece by piece, charges for every 1,000 rows, and pauses while other requests are served. D55
+// Streams of lists: reads all rows batch by batch, charges for every 1,000 rows, and pauses while other requests are served. D55
 import { compileStreamBatch, streamColumns } from '../compile/stream.ts'
 import { ApiError } from '../errors.ts'
 import type { GrantedRights } from '../model/access.ts'
@@ -24,7 +24,7 @@ interface StreamBatch {
 }
 
 /**
- * Streams a list. The first piece is read before the answer begins, so that an error of this read still gets its HTTP status.
+ * Streams a list. The first batch is read before the answer begins, so that an error of this read still gets its HTTP status.
  * @throws ApiError
  */
 export function streamList(view: View, parts: ResourceParts, call: ResourceRequest, form: StreamForm): Promise<Reply> {
@@ -156,13 +156,13 @@ function longestOf(rows: readonly Row[]): number {
   return Math.max(1, ...rows.map((row) => row.reduce((sum, value) => sum + (value?.length ?? 0), 0)))
 }
 
-/** Maximum characters of a piece if all texts have their maximum length. */
+/** Maximum characters of a batch if all texts have their maximum length. */
 const BATCH_LENGTH_MAX = 8_000_000
-/** Maximum rows of a piece while other requests are served: a thousand rows would block the event loop for some milliseconds. */
+/** Maximum rows of a batch while other requests are served: a thousand rows would block the event loop for some milliseconds. */
 const BATCH_ROWS_SHARED = 100
 /**
- * Maximum duration of a read after which the next piece is reduced to `PIECE_ROWS_SHARED`. A longer read is slow because it
- * sorts, and smaller pieces would need more sorts.
+ * Maximum duration of a read after which the next batch is reduced to `BATCH_ROWS_SHARED`. A longer read is slow because it
+ * sorts, and smaller batches would need more sorts.
  */
 const QUICK_MS_MAX = 30
 /** Time after a response during which other requests count as being served. */

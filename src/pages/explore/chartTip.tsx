@@ -9,7 +9,7 @@ export interface Pointed {
   readonly series: number
 }
 
-/** State of a chart's bars. `stop`: index of the only bar that Tab reaches. */
+/** State of a chart's bars. `tabStop`: index of the only bar that Tab reaches. */
 export interface Pointing {
   readonly pointed: Pointed | null
   readonly tabStop: number

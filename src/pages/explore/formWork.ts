@@ -141,8 +141,8 @@ export class FormWork {
   }
 
   /**
-   * Saves what was typed. If a text is not valid for its property, shows the fault instead. `rounds`: number of earlier attempts
-   * that were answered 412.
+   * Saves what was typed. If a text is not valid for its property, shows the fault instead. `conflicts`: number of earlier
+   * attempts that were answered 412.
    */
   async save(conflicts = 0): Promise<void> {
     const typed = this.sentFields().map((field) => ({ name: field.name, typed: typedOf(field, this.textOf(field)) }))

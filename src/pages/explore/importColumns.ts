@@ -92,7 +92,7 @@ function onlyBy(name: string, named: readonly NamedColumn<Choice>[]): Choice | u
 
 /**
  * Proposes a choice for each column. `remembered`: the reader's earlier choices by header; an empty choice leaves the column out.
- * `doubtful`: columns to leave out, by index.
+ * `mismatched`: columns to leave out, by index.
  */
 export function proposeColumns(
   columns: readonly FileColumn[],

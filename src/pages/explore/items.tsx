@@ -31,8 +31,8 @@ const NAME_PART = /^title$|name$|^knownas$|number$/i
 const TELLING = [/jobtitle/i, /department/i, /location/i]
 
 /**
- * Returns the facts of a resource's rows. `state`: name of the property that decisions change. `skipped`: names of properties
- * that have the same value in all rows of the list.
+ * Returns the properties by which a list shows rows. `state`: name of the property that decisions change. `skipped`: names of
+ * properties that have the same value in all rows of the list.
  */
 export function itemProperties(resource: Resource, state: string | null, skipped: readonly string[] = []): ItemProperties {
   const name = namingProperty(resource)
