@@ -3,7 +3,7 @@ import type { Access } from '../model/access.ts'
 import type { Collection } from '../model/namedView.ts'
 import { type View, viewOf } from '../model/view.ts'
 
-/** Returns the entity as answers show it to the key: its view, or the id alone. */
+/** Returns the entity as answers show it to the key: the key's view of the entity, or only the id. */
 export function shownView({ whole, read }: Access): View {
   return read ?? viewOf(whole, new Set(), [], '')
 }

@@ -10,7 +10,7 @@ interface ExampleQuery {
   readonly meaning: string
 }
 
-/** Returns Markdown for getting started. `baseUrl`: without a slash at its end. */
+/** Returns Markdown for getting started. `baseUrl`: URL of the server without a slash at its end. */
 export function gettingStarted(entities: readonly Entity[], baseUrl: string): string {
   return `## Getting started
 

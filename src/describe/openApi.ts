@@ -33,8 +33,9 @@ import { groupSchema, summaryParameters } from './summary.ts'
 export interface ServerFacts {
   /** URL of the server without a slash at its end. */
   readonly baseUrl: string
-  /** Limits of a key that has no limits of its own. `anonymousLimits`: limits of requests without a key. */
+  /** Limits of a key that has no limits of its own. */
   readonly limits: readonly Rule[]
+  /** Limits of requests without a key. */
   readonly anonymousLimits: readonly Rule[]
   /** Limits of a person; undefined or null: the server takes no tokens of persons. */
   readonly personLimits?: readonly Rule[] | null
@@ -57,9 +58,8 @@ const BEARER = {
 } as const
 
 /**
- * Returns the OpenAPI 3.1 document for a key with these accesses: what the key may do, and nothing else. `accesses`: to all
- * entities, and to the named views that the key may read. The document depends only on the accesses, the operators, the errors
- * and `facts`.
+ * Returns the OpenAPI 3.1 document for a key: what the key may do, and nothing else. `accesses`: the key's access to each entity,
+ * and to each named view that it may read. The document depends only on the accesses, the operators, the errors and `facts`.
  */
 export function describeApi(accesses: readonly Access[], facts: ServerFacts) {
   const errors = new ErrorAnswers()

@@ -8,7 +8,7 @@ import type { View } from '../model/view.ts'
 import { collectionOf, hasEvents, shownView } from './accesses.ts'
 import { bodiesOf } from './rows.ts'
 
-/** A method at a path. HEAD and OPTIONS are not listed as operations, because they follow from HTTP. */
+/** A method at a path. HEAD and OPTIONS are left out: each path answers OPTIONS, and each path with GET answers HEAD. */
 export interface Operation {
   readonly operationId: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -18,7 +18,7 @@ export interface Operation {
   readonly description: string
   /** Codes of all errors that the operation may answer. */
   readonly codes: readonly ErrorCode[]
-  /** Response on success. */
+  /** Name of the response on success, by which `successesOf` finds its description. */
   readonly success: Success
   /** The entity as the key reads it; null for the change feed, the rights of a key, and the server's own pages. */
   readonly entity: View | null

@@ -47,7 +47,7 @@ export function oneOf<const Word extends string>(words: readonly Word[], options
 
 /**
  * Adds null to the types of a schema; a schema without a type accepts null already. TypeBox's union would have an alternative for
- * null, for which generators of clients make a type.
+ * null, and generators of clients would make a type of this alternative.
  */
 export function orNull<Own extends TSchema>(schema: Own): TUnsafe<Static<Own> | null> {
   if (schema.type === undefined) return Type.Unsafe({ ...schema })
