@@ -76,7 +76,7 @@ function referred(input: GeneratorInput, property: Property, { table, copy }: Re
 
 /**
  * Returns the ordinal of the referenced row, and the first and the last id of the rows that can be referenced. The first id has
- * the ordinal 0. Null instead of the ids: there is no row to refer to.
+ * the ordinal 0. If there is no row to refer to, returns null instead of the ids.
  */
 function ordinalOf(input: GeneratorInput, property: Property, table: string): readonly [Sql, Ids | null] {
   const { entity, base, own } = input

@@ -35,8 +35,9 @@ const UNIQUE_DAYS = 2_900_000
 const LATER_DAYS = 15
 /** Hours of a working day. */
 const DAY_HOURS = 7.5
-/** Least and greatest generated decimal, if the property has a range that contains them. */
+/** Least generated decimal, if the property has a range that contains it. */
 const DECIMALS_MIN = -30
+/** Greatest generated decimal; lower if the property has a range that ends below it. */
 const DECIMALS_MAX = 60
 /** Number of integers to draw from if the property allows more. */
 const INTEGERS = 10_000
@@ -77,8 +78,8 @@ export function randomOf({ seed, entity }: ValueSource, { column }: Property, us
 }
 
 /**
- * Returns the length of the entity's period in days or hours, at least half a day. Null: the column's name ends in neither of
- * these units, the property has a range, or the entity does not have exactly one rule.
+ * Returns the length of the entity's period in days or hours, at least half a day. Returns null if the column's name ends in
+ * neither of these units, if the property has a range, or if the entity does not have exactly one rule.
  */
 function lengthOf(source: ValueSource, { column, kind }: Property): Sql | null {
   const [rule, ...others] = source.entity.rules
@@ -136,8 +137,8 @@ function firstUnique({ min, max }: { readonly min: number; readonly max: number 
 }
 
 /**
- * Returns a number in steps of a half. A property without a range gets numbers from 0 to 60; a property with a range gets the
- * part of -30 to 60 that is in its range.
+ * Returns a number in steps of a half. A property without a range gets numbers from 0 to 60. A property with a range gets numbers
+ * from the part of its range that is between -30 and 60.
  */
 function decimalOf({ kind }: Property, random: RandomValues): Sql {
   const { min, max } = kind.range ?? { min: 0, max: DECIMALS_MAX }
