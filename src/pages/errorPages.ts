@@ -82,8 +82,8 @@ function statusText(status: number): string {
 }
 
 /**
- * Errors for paths of this length or longer are answered with JSON. The path of a target that cannot be read is cut to this
- * length. On a page, links relative to a cut path would be wrong.
+ * Errors for paths of this length or longer are answered with JSON. Such a path may have been cut to this length, because its
+ * target could not be read. A page has links relative to the path, which would then be wrong.
  */
 const PATH_LENGTH_MAX = 200
 

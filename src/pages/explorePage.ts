@@ -26,7 +26,7 @@ export const exploreFiles: Readonly<Record<string, (request: Headers) => Promise
 
 /**
  * Returns the handler of the page. The page's script requests the OpenAPI document and the data with an API key, or with the
- * token of a person. `signIn`: returns how people sign in; null: people cannot sign in.
+ * token of a person. `signIn` returns how people sign in; it is null if people cannot sign in.
  */
 export function explorePages(signIn: (() => Promise<SignIn>) | null) {
   const cache = new Map<string, { facts: string; body: StoredBody }>()

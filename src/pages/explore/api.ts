@@ -26,7 +26,7 @@ export class Problem extends Error {
     readonly retryAfter: number | null = null,
     /** Faults in the body of the request, one for each property at fault. */
     readonly details: readonly Fault[] = [],
-    /** Present version of the row, if `If-Match` did not match it; empty if the response has no version. */
+    /** Present version of the row, from a response 412 to `If-Match`; empty if the response has no version. */
     readonly tag = '',
   ) {
     super(message)

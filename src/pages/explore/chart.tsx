@@ -103,8 +103,8 @@ function axisOf({ values, style }: Pick<Props, 'values' | 'style'>) {
 }
 
 /**
- * Returns start and end of each value's rectangle on the axis. A rectangle starts at zero. If the bar is stacked, it starts where
- * the previous rectangle of the same sign ends.
+ * Returns start and end of each value's rectangle on the axis. A rectangle starts at zero; in a stacked bar, it starts where the
+ * previous rectangle of the same sign ends.
  */
 function spansOf(row: readonly (number | null)[], isStacked: boolean): [start: number, end: number][] {
   const ends = { up: 0, down: 0 }

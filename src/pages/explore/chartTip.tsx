@@ -92,10 +92,9 @@ type TipProps = {
   readonly pointed: Pointed
   readonly colours: readonly string[]
   readonly width: number
-  /**
-   * Middle of the tip, in pixels from the left edge of the chart. `y`: edge of the tip next to the bar, in pixels from the top.
-   */
+  /** Middle of the tip, in pixels from the left edge of the chart. */
   readonly x: number
+  /** Edge of the tip next to the bar, in pixels from the top of the chart. */
   readonly y: number
   /** True: the tip is below `y`. False: it is above `y`. */
   readonly isBelow: boolean

@@ -6,7 +6,7 @@ import type { FoundSpan } from './spans.ts'
 import type { Filter } from './view.ts'
 import { inWords, isMay, spanInWords } from './words.ts'
 
-/** A form: the index of the filter that it changes, or `SPAN` for the form of a span. */
+/** A form, named by the index of the filter that the form changes; `SPAN` names the form of a span. */
 export type Edited = number | typeof SPAN
 export const SPAN = 'span'
 

@@ -128,7 +128,7 @@ export class DecisionWork {
   private async announce({ values: [first, ...others] }: Decision, seen: Seen, now: Versioned): Promise<void> {
     const { name = '', value = '' } = first ?? {}
     const property = findNamed(this.resource.properties, name)
-    // An undo is offered only if the decision has set one value, which the reader sees.
+    // An undo is offered only if the decision has set a single property, and the reader can see this property.
     if (property === undefined || others.length > 0) return announce(`${property?.label ?? name} is “${value}” now.`)
     await announceDecided({ resource: this.resource, property, value, row: seen.row, now })
   }

@@ -29,7 +29,9 @@ interface Props {
   readonly row: Row
   /** Version of the row. Null or undefined: a click on a button first reads the row, and compares it with `row`. */
   readonly tag?: string | null
-  /** True if the reader certainly may decide the row, because the row comes from a list that `may` has filtered. */
+  /**
+   * True if the reader certainly has the right to decide the row, because the row comes from a list that is filtered by `may`.
+   */
   readonly isAdmitted?: boolean
   /**
    * True if the row is in a list. Then no request asks whether the reader may decide it, and messages are not shown in the row.

@@ -80,7 +80,7 @@ function Control(props: ControlProps) {
   return <TextField {...props} />
 }
 
-/** Maximum length of a text for which a field has one line, in characters. */
+/** Maximum `lengthMax` of a property that gets a field of one line, in characters. */
 const LINE_LENGTH = 200
 
 /** A text or a number, with suggestions. */
@@ -113,10 +113,9 @@ function TextField(props: ControlProps) {
   )
 }
 
-/**
- * Times of day for a day that is chosen without a time. The end of a span gets `LAST`, so that the span includes the whole day.
- */
+/** Time of day if a day is chosen without a time. */
 const FIRST = '00:00'
+/** Time of day if the last day of a span is chosen without a time. The span then includes the whole day. */
 const LAST = '23:59'
 
 /** A day and a time of day in the chosen zone. A time of day without a day is kept as `T09:30`. */

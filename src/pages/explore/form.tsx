@@ -33,7 +33,7 @@ export function NewButton({ resource, view }: Shown) {
 
 interface NewProps {
   readonly writable: Writable
-  /** Takes the id of the new row; null: the reader may not read the row. */
+  /** Takes the id of the new row. `id` is null if the reader may not read the row. */
   created(id: string | null): void
   close(): void
 }

@@ -44,7 +44,7 @@ interface Options {
   readonly variants: readonly Variant[]
   /** The row to change, as it was read; null for a new row. */
   readonly row: Versioned | null
-  /** Path to which the write is sent: of the collection for a new row, else of the row. */
+  /** Path to which the write is sent: the path of the collection for a new row, else the path of the row. */
   readonly path: string
   /** Takes the row as it is after the write. `others`: fields whose values somebody else has changed meanwhile. */
   saved(row: Versioned, others: readonly FormField[]): void
@@ -71,7 +71,7 @@ export class FormWork {
     this.draft = readDraft(options.draftId) ?? this.emptyDraft()
   }
 
-  /** If a write was under way when the page was left, sends it again. The server does it only once. */
+  /** If a write was under way when the page was left, sends it again. The server does the write only once. */
   resume(): void {
     if (this.draft.attempt === null) return
     this.isUnknown = true

@@ -24,11 +24,14 @@ export function formatShort(number: number): string {
 /** Formats a decimal with all its digits. `value` is a text if a double would round it. */
 export const formatDecimal = (value: string | number) => (typeof value === 'string' ? exact : decimals).format(value as number)
 
-/** Returns the wall-clock time of an instant in the chosen zone: `2026-01-31T10:00:00`. Null: no field can show the instant. */
+/**
+ * Returns the wall-clock time of an instant in the chosen zone: `2026-01-31T10:00:00`. Returns null if no field can show the
+ * instant.
+ */
 export const toZone = (instant: string) => localOf(instant, zoneStore.value)
 /**
- * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. `before`: the instant that the field had.
- * If clocks repeat the time, `before` decides which of its two instants is meant. Null: the text is no time.
+ * Returns the instant of a wall-clock time in the chosen zone: `2026-01-31T09:00:00Z`. Returns null if the text is no time.
+ * `before`: the instant that the field had. If clocks repeat the time, `before` decides which of its two instants is meant.
  */
 export const fromZone = (local: string, before = '') => instantOf(local, zoneStore.value, before)
 

@@ -38,7 +38,9 @@ export interface Measure {
 }
 
 const CALCULATIONS = ['sum', 'average', 'minimum', 'maximum'] as const
-/** Members of a group that contain its results. A property or object with such a name cannot be grouped by. */
+/**
+ * Names of the members that contain the results of a group. The page does not group by a property or an object with such a name.
+ */
 const RESULT_NAMES: readonly string[] = ['count', ...CALCULATIONS]
 
 const isKey = ({ path, kind }: Property) => kind !== 'json' && !RESULT_NAMES.includes(path[0] as string)

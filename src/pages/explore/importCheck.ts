@@ -114,7 +114,7 @@ async function findTwins(question: Question, rows: readonly ImportRow[], watch: 
   return question.reader.twinsOf(rows, await storedRows(question, rows, candidate, watch))
 }
 
-/** Returns a fault for each value of a new row that the reader may not set. */
+/** Returns a fault for each value that the reader may not set in a new row. */
 function unsettable(rows: readonly ImportRow[]): ImportFault[] {
   return rows.flatMap(({ at, values }) =>
     values

@@ -9,8 +9,8 @@ import { areYesOrNo } from '../../spreadsheets/notation.ts'
 import type { ImportProperty } from './importTarget.ts'
 
 /**
- * A choice for a column. The property gets the value of the cell, or is a reference to the row that has this value in the
- * property `by`.
+ * A choice for a column. The cell has the value of `property`; or `property` is a reference, and the cell has the value of the
+ * property `by` of the referenced row.
  */
 export interface Choice {
   /** Name of the choice: `EmployeeNumber`, `CompanyId`, or `CompanyId=Name`. */
@@ -32,7 +32,7 @@ export interface Choice {
 export interface FileColumn {
   readonly index: number
   readonly header: string
-  /** First values of the column that differ from each other. */
+  /** First values of the column, without repeated values. */
   readonly examples: readonly string[]
 }
 

@@ -1,4 +1,5 @@
-// Takes the file of an import, which is dropped on the page or chosen in a field. Only for readers who may create rows.
+// Takes the file to import: the reader drops it on the page, or chooses it in a field. Only readers who may create rows can
+// import.
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { importWorkOf } from './importWork.ts'
@@ -21,7 +22,7 @@ function take(resource: Resource, view: View, file: File | undefined): void {
   change(view, { row: '', form: 'import' })
 }
 
-/** Button that opens the import. As long as it is shown, a file can be dropped anywhere on the page. */
+/** Button that opens the import. As long as the button is shown, a file can be dropped anywhere on the page. */
 export function ImportButton({ resource, view }: Shown) {
   if (!mayImport(resource)) return null
   return (
@@ -34,7 +35,7 @@ export function ImportButton({ resource, view }: Shown) {
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
 
-/** Takes a file that is dropped anywhere on the page. While a file is held over the page, a notice covers it. */
+/** Takes a file that is dropped anywhere on the page. While a file is held over the page, a notice covers the page. */
 export function DropArea({ resource, view }: Shown) {
   const [isOver, setOver] = useState(false)
   useEffect(() => {
@@ -63,7 +64,7 @@ export function DropArea({ resource, view }: Shown) {
   return isOver ? <p class="drop">Drop the file to import it into {resource.plural}</p> : null
 }
 
-/** Field that chooses a file. */
+/** Field in which the reader chooses the file to import. */
 export function FileField({ resource, view }: Shown) {
   return (
     <p class="row">

@@ -5,7 +5,7 @@ import type { Filter } from './view.ts'
 /** An import that was begun in this browser. */
 export interface ImportEntry {
   readonly id: string
-  /** Session that has begun the import. Only this session finds it. */
+  /** Session that has begun the import. Only this session can continue or undo the import. */
   readonly sessionId: string
   readonly plural: string
   /** Name of the file. */

@@ -9,7 +9,10 @@ export function idsOfRows(answer: string): readonly number[] {
   return JSON.parse(answer).map(({ id }: { readonly id: number }) => id)
 }
 
-/** Returns filters that find exactly the rows with these ids. Null: there are no ids, or too many to name them in an address. */
+/**
+ * Returns filters that find exactly the rows with these ids. Returns null if there are no ids, or too many to name them in an
+ * address.
+ */
 export function filtersOfIds(ids: readonly number[]): readonly Condition[] | null {
   const sorted = ids.toSorted((one, other) => one - other)
   const [first] = sorted

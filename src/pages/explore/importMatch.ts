@@ -77,8 +77,8 @@ const OWN_VALUES = /number|mail|code/i
 const REPEATED_SHARE = 0.05
 
 /**
- * Finds the properties that should have a different value in each row, such as an e-mail address, but of which the file repeats a
- * few values. Returns a sentence for each of them. Stored rows cannot be found by these properties.
+ * Finds properties such as an e-mail address: each row should have a different value, but the file repeats a few values. Returns
+ * a sentence for each of these properties. Stored rows cannot be found by them.
  */
 export function repeatedValues(rows: readonly ImportRow[], properties: readonly ImportProperty[]): readonly string[] {
   const own = properties.filter(({ name, writable, reference }) => writable && reference === null && OWN_VALUES.test(name))
@@ -96,7 +96,10 @@ export function repeatedValues(rows: readonly ImportRow[], properties: readonly 
   })
 }
 
-/** Returns the property by which stored rows are found for the rows of the file; null: there is none, so all rows are new. */
+/**
+ * Returns the property by which stored rows are found for the rows of the file. Returns null if there is none: all rows are then
+ * new.
+ */
 export function proposeMatch(
   rows: readonly ImportRow[],
   candidates: readonly Candidate[],

@@ -42,8 +42,8 @@ export interface RowReading {
   /** Choices for the columns, by the index of the column. */
   readonly choices: ReadonlyMap<number, Choice>
   /**
-   * For each reference, by its name: the referenced rows by their values. A reference is missing while its rows have not been
-   * read.
+   * Rows to which cells refer. Key: name of the reference. Value: the rows, by the values of the cells. A reference has no entry
+   * while its rows have not been read.
    */
   readonly references: ReadonlyMap<string, ReferenceValues>
 }
@@ -148,7 +148,7 @@ function readReference(
 
 const isText = (json: string) => json.startsWith('"')
 
-/** Returns a message for people about a value that the server would refuse; null: no fault was found. */
+/** Returns a message for people about a value that the server would refuse. Returns null if it finds no fault. */
 function faultOf(property: ImportProperty, json: string, text: string, notation: Notation | null): string | null {
   const { kind, label, isRequired, isListed, values, lengthMax } = property
   if (json === 'null' || json === '""') return isRequired ? `${label} is needed.` : null

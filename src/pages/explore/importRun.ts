@@ -98,15 +98,16 @@ async function change(resource: Resource, step: ChangeStep, watch: Watch): Promi
 interface Rewritten {
   /** Changes that were written. */
   readonly made: readonly Change[]
-  /** Changes that were not written, because somebody else has changed the value. `row`: the row as it was read. */
+  /** Changes that were not written, because somebody else has changed the value. */
   readonly lost: readonly Change[]
+  /** The row as it was read before the changes were written. */
   readonly row: Row
 }
 
 /**
  * Writes the changes whose property still has the value before the change. If the property already has the value after the
- * change, the change counts as written: an earlier attempt may have written it, and its answer was lost. Null: the row is gone.
- * @throws Problem
+ * change, the change counts as written: an earlier attempt may have written it, and its answer was lost. Returns null if the row
+ * is gone. @throws Problem
  */
 export async function rewrite(
   resource: Resource,

@@ -71,8 +71,8 @@ const rememberedKey = (plural: string) => `roster.import.${plural}`
 const REMEMBERED_MAX = 500
 
 /**
- * Returns the reader's earlier choices by header; headers are reduced to letters and digits. An empty choice: the column is left
- * out.
+ * Returns the reader's earlier choices by header; headers are reduced to letters and digits. A column whose choice is empty is
+ * left out.
  */
 export function rememberedColumns(plural: string): ReadonlyMap<string, string> {
   try {
@@ -85,7 +85,8 @@ export function rememberedColumns(plural: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Remembers the choice for a header, which the caller has reduced to letters and digits. An empty choice: the column is left out.
+ * Remembers `value` as the choice for a header. `value` is empty if the column is left out. The caller must have reduced the
+ * header to letters and digits.
  */
 export function rememberColumn(plural: string, header: string, value: string): void {
   const kept = new Map(rememberedColumns(plural))

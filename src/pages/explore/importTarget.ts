@@ -22,8 +22,8 @@ export interface ImportProperty extends Omit<FormField, 'kind'> {
 }
 
 /**
- * Returns a text that is the same for equal values; null: no value. `value`: a value of JSON, or a text with all digits of a
- * number.
+ * Returns a text that is the same for equal values; null for null, undefined and an empty text. `value`: a value of JSON, or a
+ * text with all digits of a number.
  */
 export function comparable(kind: KindName, value: unknown): string | null {
   if (value === null || value === undefined || value === '') return null

@@ -54,8 +54,8 @@ const idOf = (row: Row) => String(row.id)
 const rowsOf = ({ made }: CreateStep): readonly Row[] => (made === null ? [] : parseExact(made))
 
 /**
- * If a step is a creation that was sent and has no answer, sends it again, so that the answer tells which rows it has created.
- * Returns any other step unchanged.
+ * If a creation was sent and has no answer, sends it again: the answer tells which rows it has created. Returns any other step
+ * unchanged.
  */
 async function repeatPending(entry: ImportEntry, resource: Resource, step: Step, left: string[], watch: Watch): Promise<Step> {
   if (step.kind === 'change' || step.made !== null || step.sentMs === null) return step

@@ -232,7 +232,7 @@ export class ImportWork {
     if (opened) this.set({ opened: { ...opened, language, found: { ...opened.found, doubt: null } }, check: null })
   }
 
-  /** Sets the choice for a column, and remembers it for the next file. Empty: the column is left out. */
+  /** Sets the choice for a column, and remembers it for the next file. If `value` is empty, the column is left out. */
   chooseColumn({ index, header }: FileColumn, value: string): void {
     const { opened } = this.state.value
     if (!opened) return
@@ -248,7 +248,7 @@ export class ImportWork {
     this.set({ opened: { ...opened, chosen, mismatched, found, language }, match: null, check: null })
   }
 
-  /** Checks the file again, and finds stored rows by this property. Empty: all rows are new. */
+  /** Checks the file again, and finds stored rows by the property `match`. If `match` is empty, all rows are new. */
   chooseMatch(match: string): void {
     this.set({ match })
     void this.check()

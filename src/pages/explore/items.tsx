@@ -9,7 +9,7 @@ import type { Part } from './rights.ts'
 import { Cell } from './table.tsx'
 import { emptyView, printView, type View } from './view.ts'
 
-/** Maximum number of properties of `Facts.what` that are shown for a row. */
+/** Maximum number of properties of `ItemProperties.what` that are shown for a row. */
 const ITEM_VALUES_MAX = 3
 
 /** Properties that say what a row is, in the order in which they are shown. */
@@ -52,8 +52,8 @@ export function itemProperties(resource: Resource, state: string | null, skipped
 }
 
 /**
- * Returns the position of a property among these. A text inside an object comes last: `Period.Prefered` says nothing without
- * the other properties of `Period`.
+ * Returns the sort key of a property in `ItemProperties.what`. A text inside an object comes last: `Period.Prefered` says nothing
+ * without the other properties of `Period`.
  */
 function rank({ name, kind, path }: Property): number {
   const at = TELLING.findIndex((pattern) => pattern.test(name))
@@ -62,8 +62,8 @@ function rank({ name, kind, path }: Property): number {
 }
 
 /**
- * Returns the sort order: by the first date, with a minus sign if the newest row comes first; without a date, by the name.
- * Undefined: there is neither.
+ * Returns the property to sort by: the first date, with a minus sign if the newest row comes first; without a date, the name.
+ * Returns undefined if there is neither.
  */
 export function sortOf({ name, when }: ItemProperties, isNewestFirst: boolean): string | undefined {
   const [date] = when
@@ -94,7 +94,7 @@ export function Items({ part: { resource, filters }, properties, rows, view, act
   )
 }
 
-/** Returns the unit in the name of a quantity: ` days` for `Period.Days`. Null: the name contains no unit. */
+/** Returns the unit in the name of a quantity: ` days` for `Period.Days`. Returns null if the name contains no unit. */
 function unitOf({ path }: Property): string | null {
   const word = String(path.at(-1))
   return /^(minutes|hours|days|weeks|months|years)$/i.test(word) ? ` ${word.toLowerCase()}` : null

@@ -43,7 +43,7 @@ export function referredBy({ properties }: Resource, property: Property, row: Ro
 const nameOf = ({ resource, id }: Pick<Found, 'resource' | 'id'>) => `${resource.plural}/${id}`
 
 /**
- * Hook that returns a function, which tells whether the reader may read a referred row. If a resource may leave out rows of its
+ * Hook that returns a function: it tells whether the reader may read a referred row. If a resource may leave out rows of its
  * entity, one request finds out which of the referred rows it shows.
  */
 export function useReadable(resource: Resource, rows: readonly Row[]): (found: Found) => boolean {

@@ -12,8 +12,8 @@ const SIZES = { min: 5, max: 50 }
 export const pageSizeOf = ({ size }: Pick<View, 'size'>) => Math.min(SIZES.max, Math.max(SIZES.min, Number(size) || SIZES.max))
 
 /**
- * Returns a view with the order in which the page shows it: the order in the address; without one, the latest start first. A
- * resource without a span keeps the API's order, by id.
+ * Returns a view with the order in which the page shows it. If the address has no order, the latest start comes first. A resource
+ * without a span keeps the API's order, by id.
  */
 export function inOrder({ span }: Resource, view: View): View {
   return view.sort.length > 0 || span === null ? view : { ...view, sort: [`-${span.start.name}`] }
@@ -25,7 +25,7 @@ const leavesOutNone = ({ sign, values }: Filter) =>
 
 /**
  * Returns the property by which a list must be read as two lists: the rows with a value of the property, and the rows without
- * one. Null: one list is enough, because the API puts rows without a value last, or the list has no such rows.
+ * one. Returns null if one list is enough, because the API puts rows without a value last, or because the list has no such rows.
  */
 function splitOf({ properties }: Resource, { sort: [first = ''], filters }: View): Property | null {
   if (!first.startsWith('-')) return null

@@ -23,16 +23,15 @@ import { emptyView, type Filter, printView, type Shown } from './view.ts'
 /** Values by bar and series. */
 export interface Chart {
   readonly question: Question
-  /** Number of groups in the chart; `total`: number of all groups. */
+  /** Number of groups in the chart. */
   readonly count: number
+  /** Number of all groups of the summary. */
   readonly total: number
   readonly bars: readonly string[]
   readonly series: readonly string[]
-  /**
-   * Colours of the series, as variables of `explore.css`. `barHues`: colours of the bars; null if bars consist of several series,
-   * or if their values have no colours.
-   */
+  /** Colours of the series, as variables of `explore.css`. */
   readonly hues: readonly string[]
+  /** Colours of the bars; null if bars consist of several series, or if their values have no colours. */
   readonly barHues: readonly string[] | null
   /** Values by bar, then by series. Null: there is no value. */
   readonly values: readonly (readonly (number | null)[])[]
@@ -49,8 +48,9 @@ interface BarLinks {
   readonly series: readonly (string | null)[]
 }
 
-/** Maximum filters of a list. `PATHS_MAX`: maximum filters among them that follow a reference. */
+/** Maximum number of a list's filters. */
 const FILTERS_MAX = 32
+/** Maximum number of a list's filters that follow a reference. */
 const PATHS_MAX = 8
 /** Maximum characters of an address that leads to rows. A request target can have 3 KiB, and has further parameters. */
 const LINK_LENGTH_MAX = 2_500
@@ -219,8 +219,8 @@ function limitNames(names: string[], max: number, hasOthers: boolean): [string[]
 }
 
 /**
- * Returns the labels of the periods from the first to the last. Periods without a group are included, up to `GAPS_MAX` periods.
- * The label of rows without a date comes last.
+ * Returns the labels of the periods from the first to the last. Periods without a group are included, unless there would be more
+ * than `GAPS_MAX` periods. The label of rows without a date comes last.
  */
 function datesOf(groups: readonly Row[], by: Question['by'], unit: Unit): string[] {
   const values = groups.map((group) => valueIn(group, by.property) as string | null)

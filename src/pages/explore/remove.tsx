@@ -16,7 +16,7 @@ interface Props {
   removed(): void
 }
 
-/** Returns whether the reader may delete the row; null: only the server can tell. */
+/** Returns whether the reader may delete the row. Returns null if only the server can tell. */
 function mayDelete(resource: Resource, row: Row): boolean | null {
   const results = (writableOf(resource)?.deletes ?? []).map((right) => admits(resource, right, row))
   if (results.includes(true)) return true

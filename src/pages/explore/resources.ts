@@ -73,7 +73,7 @@ export interface Resource {
   readonly hasZone: boolean
   /** True if the API can list the changes of a row. */
   readonly hasChanges: boolean
-  /** True if the list has the parameter `may`, which finds the rows that the reader may update or delete. */
+  /** True if the list has the parameter `may`, which finds the rows that a right lets the reader update or delete. */
   readonly hasMay: boolean
   /**
    * Conditions of the rows that may be read: a row must match all conditions of one of the lists. Empty: all rows may be read.
@@ -115,7 +115,7 @@ export function conditionOf({ property, operator, value = null, values = [value]
   return { name: property, sign: operator, values: values.map((one) => one ?? '') }
 }
 
-/** Resources and rights of a session. `sessionId`: null until they are loaded. */
+/** Resources and rights of a session. `sessionId` is null until the resources and rights are loaded. */
 export interface Known {
   readonly sessionId: string | null
   readonly resources: readonly Resource[]
@@ -314,8 +314,8 @@ export interface Row {
 type Value = string | number | boolean | null | Row
 
 /**
- * Returns the value of a property in a row; an object or array as its JSON. Null: the property, or the object that contains it,
- * has no value.
+ * Returns the value of a property in a row; an object or array as its JSON. Returns null if the property, or the object that
+ * contains it, has no value.
  */
 export function valueIn(row: Row, { path }: { path: readonly string[] }): string | number | boolean | null {
   let value: Value | undefined = row

@@ -35,10 +35,9 @@ export interface Meaning {
   readonly toDecide: readonly Part[]
   readonly mine: readonly Part[]
   readonly team: readonly Part[]
-  /**
-   * Entities of which the person may read more rows than the parts above show. `views`: views of which she may read more rows.
-   */
+  /** Entities of which the person may read more rows than `mine` and `team` show. */
   readonly collections: readonly Resource[]
+  /** Views of which the person may read more rows than `mine` and `team` show. */
   readonly views: readonly Resource[]
   readonly creations: readonly Creation[]
 }
@@ -57,8 +56,8 @@ interface Scoped {
 }
 
 /**
- * A condition in the template of a right, whose operand is a property of the person's row: `EmployeeId={me.Id}` → `EmployeeId`,
- * `=`, `Id`.
+ * A condition of a right's template that compares a property of a row with a property of the person's row: `EmployeeId={me.Id}` →
+ * `EmployeeId`, `=`, `Id`.
  */
 interface OwnCondition {
   readonly name: string
@@ -99,7 +98,8 @@ function distinct(parts: readonly Part[]): readonly Part[] {
 }
 
 /**
- * Returns the scope of a right, and words for it, by the right's template. Rights of keys have no template, and the scope `all`.
+ * Returns the scope of a right, and words for the scope, by the right's template. Rights of keys have no template, and the scope
+ * `all`.
  */
 function scopeOf(resource: Resource, right: Right): Pick<Scoped, 'scope' | 'words'> {
   const scopes = ownConditions(right).map((condition) => scopeOfCondition(resource, condition))
@@ -131,8 +131,9 @@ function scopeOfCondition(resource: Resource, { name, sign, own }: OwnCondition)
 }
 
 /**
- * Returns words for the rows of a resource that the reader may read; empty: all rows. A right is described by the words of its
- * scope, and by the conditions that these words do not cover. `print`: returns a condition in words.
+ * Returns words for the rows of a resource that the reader may read. Returns an empty text if she may read all rows. A right is
+ * described by the words of its scope, and by the conditions that these words do not cover. `print`: returns a condition in
+ * words.
  */
 export function admittedInWords(resource: Resource, rights: readonly Right[], print: (condition: Condition) => string): string {
   if (resource.conditions.length === 0) return ''
@@ -200,8 +201,8 @@ function toDecideOf(resource: Resource, updates: readonly Scoped[]): Part[] {
 }
 
 /**
- * Returns the filter for the values before a decision, such as `Status=Requested`. Empty: at least one of the rights names no
- * such values.
+ * Returns the filter for the values before a decision, such as `Status=Requested`. Returns no filter if one of the rights names
+ * no such values.
  */
 function openValues(deciding: readonly Scoped[], name: string): Condition[] {
   const before = deciding.map(({ right }) =>
@@ -213,8 +214,9 @@ function openValues(deciding: readonly Scoped[], name: string): Condition[] {
 }
 
 /**
- * Returns the filter that leaves out rows that refer to the person. `others`: the rights that admit these rows. Empty: there are
- * no such rights. Null: no filter leaves out these rows, or one of the rights admits rows that do not refer to her.
+ * Returns the filter that leaves out the rows that refer to the person, such as `EmployeeId=!=1`. `others`: the rights that admit
+ * these rows; if it is empty, the result is empty, too. Returns null if no single filter leaves out these rows, or if one of
+ * `others` admits rows that do not refer to her.
  */
 function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[] | null {
   if (others.some(({ scope }) => scope !== 'mine')) return null
@@ -253,7 +255,10 @@ function isReadPath({ properties, related }: Resource, path: string, resources: 
   return target?.conditions.length === 0
 }
 
-/** Returns the name of the property that a decision sets, such as `Status`. Null: no right of this resource is for decisions. */
+/**
+ * Returns the name of the property that a decision sets, such as `Status`. Returns null if no right of this resource is for
+ * decisions.
+ */
 export function stateOf({ plural }: Resource, rights: readonly Right[]): string | null {
   const decisions = rights.filter(({ collection, becomes }) => collection === plural && becomes !== null)
   return decisions[0]?.becomes?.[0]?.property ?? null
@@ -281,8 +286,8 @@ export interface Decision {
 }
 
 /**
- * Returns whether a right may allow the opposite change, by its conditions on the changed property. Only the server can check the
- * right's other conditions, by `may`.
+ * Returns whether a right may allow the opposite change: checks the right's conditions on the changed property. Only the server
+ * can check the right's conditions on other properties, by `may`.
  */
 export function mayUndo(rights: readonly Right[], { collection, name, from, to }: Decision): boolean {
   const ofName = (filters: Right['filters']) => filters.map(conditionOf).filter((one) => one.name === name)

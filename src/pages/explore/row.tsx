@@ -19,7 +19,7 @@ import { readVersioned, type Versioned, writesStore } from './writes.ts'
 
 type Props = Shown & { readonly id: string; close(): void }
 
-/** One row at the side of the list, with links to rows that it refers to, and to rows that refer to it. */
+/** One row at the side of the list, with links to the rows to which it refers, and to the rows that refer to it. */
 export function RowPanel({ resource, view, id, close }: Props) {
   const path = `${resource.plural}/${encodeURIComponent(id)}`
   const { answer, problem } = useAnswer<Versioned>(path, readVersioned, String(writesStore.value))
@@ -81,7 +81,7 @@ function Actions({ resource, view, row, isEditable, close }: ActionsProps) {
   )
 }
 
-/** The properties of a row, and links to the rows that it refers to and that refer to it. */
+/** The properties of a row, with links to the rows to which it refers, and to the rows that refer to it. */
 function Facts({ resource, row }: { readonly resource: Resource; readonly row: Row }) {
   const isReadable = useReadable(resource, [row])
   const id = String(row.id)
@@ -119,7 +119,8 @@ function withoutNamedIds(properties: readonly Property[]): readonly Property[] {
 }
 
 /**
- * Returns a title for a copied name, with the id of the row that has the name: `Manager id 1`. Undefined for any other property.
+ * Returns a title for a copied name, with the id of the row that has the name: `Manager id 1`. Returns undefined for any other
+ * property.
  */
 function titleOf({ copiedThrough }: Property, { properties }: Resource, row: Row): string | undefined {
   const reference = properties.find((one) => one.name === copiedThrough)

@@ -10,7 +10,7 @@ import { type Filter, printPath } from './view.ts'
 export interface Hit {
   readonly id: string
   readonly name: string
-  /** A fact besides the name, which tells rows with the same name apart. */
+  /** A fact that tells rows with the same name apart. */
   readonly fact: string
 }
 

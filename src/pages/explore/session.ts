@@ -30,10 +30,9 @@ export interface Person {
   readonly token: string
   readonly idToken: string
   readonly refreshToken: string | null
-  /**
-   * Time at which the token ends, by this machine's clock; null: the issuer does not say. `renewMs`: time at which it is renewed.
-   */
+  /** Time at which the token ends, by this machine's clock; null: the issuer does not say. */
   readonly endsMs: number | null
+  /** Time at which the token is renewed; null if `endsMs` is null. */
   readonly renewMs: number | null
   /** True if the server has accepted a token of this sign-in. */
   readonly isAccepted: boolean

@@ -8,7 +8,7 @@ export interface Days {
   readonly to: string
 }
 
-/** Two filters of a view that together ask for rows by their span. */
+/** Two filters of a view, one on the start and one on the end of a row, that together find the rows of a range of days. */
 export interface FoundSpan {
   /** Indexes of the two filters in the view: of the filter on the start, and of the filter on the end. */
   readonly filterIndexes: readonly [start: number, end: number]
@@ -46,8 +46,8 @@ export function filtersOfDays({ start, end }: Span, { from, to }: Days, zone: st
 }
 
 /**
- * Finds the two conditions of a span among filters, also if a person has typed them into the address. Returns null if one is
- * missing or is no date, or if the first day is after the last.
+ * Finds the two conditions of a span among filters, also if a person has typed them into the address. Returns null if one of the
+ * two is missing or is no date, or if the first day is after the last.
  */
 export function spanIn(span: Span | null, filters: readonly Condition[], zone: string): FoundSpan | null {
   if (span === null) return null

@@ -42,7 +42,7 @@ export function groupsPath(resource: Resource, view: View, parts: Parameters = {
   return summaryPath(resource, view, questionOf(resource, view), { sort: view.groupSort || undefined, ...parts })
 }
 
-/** Inputs of the summary. `page`: null if the last answer must no longer be shown. */
+/** Inputs of the summary. `page` is null if the last answer must no longer be shown. */
 interface Shows {
   readonly asked: Asked<ViewPage>
   readonly page: ViewPage | null

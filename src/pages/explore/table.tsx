@@ -110,8 +110,9 @@ export function Table({ resource, columns, rows, view }: TableProps) {
   )
 }
 
-/** Matches names of properties that have e-mail addresses. `MAIL`: matches an e-mail address. */
+/** Matches names of properties that have e-mail addresses. */
 const MAIL_NAME = /mail$/i
+/** Matches an e-mail address. */
 const MAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
 
 interface CellProps {

@@ -79,8 +79,8 @@ export function Download({ path, name, excelPath }: DownloadProps) {
 const LOCALES_MAX = 4
 
 /**
- * Returns values of `locale` to try, the best first; undefined: a request without a locale. A language whose decimal mark is
- * neither comma nor point is tried with Latin digits, the only ones that the API writes.
+ * Returns values of `locale` to try, the best first. The last is `undefined`, for a request without a locale. A language whose
+ * decimal mark is neither comma nor point is tried with Latin digits, the only ones that the API writes.
  */
 function localesOf(languages: readonly string[]): (string | undefined)[] {
   const found = languages.flatMap((one) => [one, `${one}-u-nu-latn`].find(hasCommaOrPoint) ?? [])

@@ -20,7 +20,7 @@ export interface ControlProps {
 /** The JSON of a typed value, or why the text is no valid value. */
 export type Typed = { readonly json: string } | { readonly fault: string }
 
-/** Marks of numbers in the reader's language: before the decimals, and between thousands. */
+/** Marks of numbers in the reader's language: `DECIMAL_MARK` is before the decimals, `GROUP_MARK` between thousands. */
 const [DECIMAL_MARK, GROUP_MARK] = marksOf(undefined)
 
 function marksOf(locale: string | undefined): readonly [decimal: string, group: string] {

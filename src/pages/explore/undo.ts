@@ -31,8 +31,8 @@ export async function announceDecided(decided: Decided): Promise<void> {
 }
 
 /**
- * Returns words such as `Ada Byron: ` that say whose row it is: its name; without one, its first copied name. Empty: it has
- * neither.
+ * Returns words such as `Ada Byron: ` that say whose row it is: its name; without one, its first copied name. Returns an empty
+ * text if it has neither.
  */
 function whoseOf(resource: Resource, row: Row): string {
   const copied = resource.properties.find(({ copiedThrough, through }) => copiedThrough !== null && through === null)

@@ -105,7 +105,9 @@ function presetsOf({ conditions }: WriteRight, fields: readonly FormField[], ent
   })
 }
 
-/** Returns the entity to which a property refers. Null: the property is no reference, or the reader may not read it. */
+/**
+ * Returns the entity to which a property refers. Returns null if the property is no reference, or if the reader may not read it.
+ */
 function referenceOf(entity: string, name: string): string | null {
   const properties = collectionsOf(entity).flatMap((collection) => collection.properties)
   return findNamed(properties, name)?.references ?? null

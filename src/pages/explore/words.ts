@@ -53,7 +53,7 @@ export function choiceOf(property: Property | undefined, { sign, values }: Filte
   return choices.find((one) => one.sign === sign && one.operand === operand) ?? choice(sign, sign, operand)
 }
 
-/** True for `may`, which asks for rows that the reader may write. A view has this parameter among its filters. */
+/** True for `may`, which finds the rows that the reader has the right to write. A view has this parameter among its filters. */
 export const isMay = ({ name }: Filter) => name.toLowerCase() === 'may'
 
 /** Returns a filter in words: `Status`, `is`, `Approved`. */

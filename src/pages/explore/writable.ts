@@ -110,8 +110,8 @@ function writeRightOf({ properties, filters, becomes }: Right): WriteRight {
 }
 
 /**
- * Returns the name of a collection's entity. It is the name of the schema of a row; without one, it comes from the schema of the
- * response to a create.
+ * Returns the name of a collection's entity, from the name of a schema: of the response with one row, else of the response to a
+ * create. If there is no such schema, returns `plural`.
  */
 function entityOf(document: Schema, plural: string): string {
   const operations = [document.paths[`/${plural}/{id}`]?.get, document.paths[`/${plural}`]?.post]
@@ -174,7 +174,7 @@ function isWithin(name: string, whole: string): boolean {
   return `${name}.`.toLowerCase().startsWith(`${whole}.`.toLowerCase())
 }
 
-/** Returns the only values that a property can have after the write; null: the right does not limit them. */
+/** Returns the only values that a property can have after the write. Returns null if the right does not limit them. */
 export function valuesAfter({ conditions, becomes }: WriteRight, name: string): readonly string[] | null {
   const isOf = (condition: Condition) => condition.name.toLowerCase() === name.toLowerCase()
   const own = becomes?.filter(isOf) ?? []
@@ -183,8 +183,8 @@ export function valuesAfter({ conditions, becomes }: WriteRight, name: string): 
 }
 
 /**
- * Returns whether a row meets the conditions of a right. Null: the page cannot tell, as for a condition on a path, or on a
- * property that the reader does not see.
+ * Returns whether a row meets the conditions of a right. Returns null if the page cannot tell, as for a condition on a path, or
+ * on a property that the reader does not see.
  */
 export function admits(resource: Resource, { conditions }: WriteRight, row: Row): boolean | null {
   const results = conditions.map((condition) => matches(resource, condition, row))

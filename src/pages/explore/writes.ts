@@ -8,7 +8,7 @@ import { Store } from './store.ts'
 /** Number of writes of this page so far; lists and rows are read again after each. */
 export const writesStore = new Store(0)
 
-/** Makes the page read lists and rows again, and shows a message about what was done. Empty: no message is shown. */
+/** Makes the page read lists and rows again, and shows a message about what was done. Shows nothing if `message` is empty. */
 export function announce(message: string): void {
   writesStore.set(writesStore.value + 1)
   if (message !== '') say(message)
@@ -68,7 +68,10 @@ export function tellsNothing({ status }: Problem): boolean {
   return UNREAD.has(status)
 }
 
-/** Returns the faults of a refused write, each with the property at fault. Empty: the write was not refused for its content. */
+/**
+ * Returns the faults of a refused write, each with the property at fault. Returns no faults if the write was not refused for its
+ * content.
+ */
 export function faultsOf({ target, code, message, details, status }: Problem): readonly Fault[] {
   if (status !== 400 && status !== 403 && status !== 409) return []
   return details.length > 0 ? details : [{ code, target, message }]

@@ -3,13 +3,13 @@
 /** Formatters by time zone. They write dates of the ISO calendar in Latin digits, whatever the reader's language is. */
 const formatters = new Map<string, Intl.DateTimeFormat>()
 const DAY_MS = 86_400_000
-/** Instants such as `2026-01-31T09:00:00.5Z`, of the years that a browser's fields accept. */
+/** Matches instants such as `2026-01-31T09:00:00.5Z`, of the years that a browser's fields accept. */
 const INSTANT = /^(?!000[01])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/
 const LOCAL = /^(?!000[01])\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(\.\d+)?)?$/
 
 /**
- * Returns the wall-clock time of an instant: `2026-01-31T10:00:00` for `2026-01-31T09:00:00Z` in Europe/Amsterdam. Null: the text
- * is no instant of the years 2 to 9999.
+ * Returns the wall-clock time of an instant: `2026-01-31T10:00:00` for `2026-01-31T09:00:00Z` in Europe/Amsterdam. Returns null
+ * if the text is no instant of the years 2 to 9999.
  */
 export function localOf(instant: string, zone: string): string | null {
   const [, fraction = ''] = INSTANT.exec(instant) ?? []
@@ -20,9 +20,9 @@ export function localOf(instant: string, zone: string): string | null {
 }
 
 /**
- * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. If clocks skip the
- * time, it is moved later by as much as they skip. If clocks repeat the time, returns `before` if it is one of the two instants,
- * otherwise the first. `before`: the instant that the field had. Null: the text is no time.
+ * Returns the instant of a wall-clock time: `2026-01-31T09:00:00Z` for `2026-01-31T10:00` in Europe/Amsterdam. Returns null if
+ * the text is no time. If clocks skip the time, it is moved later by as much as they skip. If clocks repeat the time, returns
+ * `before` if it is one of the two instants, otherwise the first. `before`: the instant that the field had.
  */
 export function instantOf(local: string, zone: string, before = ''): string | null {
   const [, fraction = ''] = LOCAL.exec(local) ?? []
