@@ -1,5 +1,5 @@
-// JSON Schemas of the OpenAPI document. TypeBox derives TypeScript types from them, with which the compiler checks the JSON of
-// the server's own pages.
+// JSON Schemas of the OpenAPI document. TypeBox derives TypeScript types from the schemas. With these types the compiler checks
+// the JSON of the server's own pages.
 import {
   type SchemaOptions,
   type Static,
