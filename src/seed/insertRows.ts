@@ -27,8 +27,9 @@ export interface GeneratorInput extends ValueSource {
 const ROWS_PER_PARENT = 8
 
 /**
- * Returns the maximum number of rows that the next insert may add to an entity that refers to itself, because each new row must
- * refer to a row of an earlier insert. `made`: number of rows that were generated so far.
+ * Returns the maximum number of rows that the next insert may add to an entity that refers to itself. Each of these rows must
+ * refer to a row of an earlier insert, and at most `ROWS_PER_PARENT` rows refer to the same row. `made`: number of rows that were
+ * generated so far.
  */
 export function nextOwn(made: number): number {
   return (ROWS_PER_PARENT - 1) * made + 1
