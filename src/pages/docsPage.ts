@@ -39,7 +39,7 @@ for (const name of ['localStorage', 'sessionStorage']) {
  */
 const script = `
 const root = new URL(document.querySelector('#docs').dataset.root, location.href).href
-// OpenAPI does not allow a parameter Accept, so on this page this parameter takes its place.
+// OpenAPI does not allow a parameter Accept. On this page, the parameter X-Form takes the place of Accept.
 const FORM = 'X-Form'
 const formOf = (forms) => ({
   name: FORM, in: 'header', schema: { type: 'string', enum: ['', ...forms] },
@@ -69,8 +69,8 @@ const start = (content, key) => Scalar.createApiReference('#docs', {
   documentDownloadType: 'none',
   persistAuth: false,
 })
-// Scalar fills a field with an example, and sends either every example, or not even a text typed over one. So all fields start
-// empty, and only typed values are sent.
+// Scalar would fill each field with an example. It would then send all examples, or leave out even a text that was typed over an
+// example. So all fields start empty, and only typed values are sent.
 const emptied = (parameter) => {
   if (parameter.$ref || parameter.in === 'path') return
   const { example, examples = example === undefined ? {} : { example: { value: example } }, schema } = parameter
@@ -83,7 +83,7 @@ const emptied = (parameter) => {
   delete schema?.minimum
 }
 const frame = document.querySelector('#docs')
-// With DOCUMENT_NEEDS_KEY the server describes itself only to keys.
+// With DOCUMENT_NEEDS_KEY, the server gives its OpenAPI document only to requests with a key. So the page asks for the key.
 const ask = (message) => {
   frame.innerHTML = '<form><h1>Docs</h1><p role="alert"></p><label>Key <input type="password" autocomplete="off" autofocus></label> <button>Continue</button></form>'
   frame.querySelector('p').textContent = message
