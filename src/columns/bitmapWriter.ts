@@ -41,8 +41,9 @@ export interface Rows {
 }
 
 export class BitmapWriter {
-  /** Address of the buffer that holds a byte for each text, or a bit for each id; and its size in bytes. */
+  /** Address of the buffer that holds a byte for each text, or a bit for each id. */
   private marks = 0
+  /** Size of the buffer `marks`, in bytes. */
   private marksBytes = 0
 
   constructor(
@@ -215,7 +216,7 @@ export function sliceBetween(index: SortedIndex, least: Code, greatest: Code): S
   return { index, from, to, count: index.count(from.position, to.position) }
 }
 
-/** Returns the rows with one code; for NaN, the rows without a value. If these rows are few, it is faster than `sliceBetween`. */
+/** Returns the rows with one code; for NaN, the rows without a value. Is faster than `sliceBetween` if these rows are few. */
 export function sliceOf(index: SortedIndex, code: Code): Slice {
   const target = index.order.targetAt(code, BEFORE_IDS)
   const position = index.find(target)

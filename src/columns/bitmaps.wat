@@ -149,8 +149,8 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.ne (local.get $bits) (local.get $end)))))
 
-  ;; Writes a bitmap of the slots whose code of 32 bits is one of the ids. `ids` has a bit for each id from `base` on. For a code
-  ;; outside the range of `ids`, the bit with the number `size` is read, which is not set.
+  ;; Writes a bitmap of the slots whose code of 32 bits is one of the ids. `ids` has a bit for each id from `base` on. The bit
+  ;; with the number `size` is never set: it is read for each code outside the range of `ids`.
   (func (export "amongIds32")
     (param $column i32) (param $slots i32) (param $ids i32) (param $base i32) (param $size i32) (param $to i32)
     (local $end i32) (local $bits i32) (local $bit i32) (local $id i32)

@@ -10,9 +10,11 @@ const PASSED_SLOTS = 32
 /** Maximum number of found rows for which the index is used, even if a pass over all slots of a small table would cost less. */
 const FEW_ROWS = 256
 
-/** States of a row: not known yet, below the top row, or elsewhere. */
+/** State of a row whose chain was not followed yet. */
 const UNKNOWN = 0
+/** State of the top row, and of the rows below it. */
 const BELOW = 1
+/** State of a row that is not below the top row. */
 const ELSEWHERE = 2
 /** State of the rows on the chain that is being followed. */
 const FOLLOWED = 3
@@ -38,8 +40,8 @@ export class ChainSearch {
   }
 
   /**
-   * Finds rows level by level: for each row that it has found, looks up in the index the rows that refer to it. Returns null if
-   * there are more than `most` rows.
+   * Finds rows level by level: the rows that refer to the top row, then the rows that refer to these rows, and so on. Reads each
+   * level from the index. Returns null if there are more than `most` rows.
    */
   private findByLevels(top: number, index: SortedIndex, most: number): IdSet | null {
     const { store, column, range } = this.chain
@@ -86,7 +88,7 @@ export class ChainSearch {
 
   /**
    * Returns two arrays, in which a row's index is its id minus the base of the range. `states`: the state of each row. `above`:
-   * the index of the row to which it refers; -1 if it refers to none.
+   * for each row, the index of the row to which it refers; -1 if it refers to no row.
    */
   private rowsById() {
     const { store, column, range, visible } = this.chain
@@ -101,8 +103,8 @@ export class ChainSearch {
     for (let slot = 0; slot < store.slots; slot++) {
       if (((words[live + (slot >> 5)] >>> (slot & 31)) & 1) === 0) continue
       const row = (isNarrow ? words[ids + slot] : store.idAt(slot)) - base
-      // A row without a reference has the least integer as its code. It is less than the base of every range, so `next` becomes
-      // negative.
+      // The code of a row without a reference is the least integer. This code is less than the base of every range, so `next`
+      // becomes negative.
       const next = (isNarrow ? words[references + slot] : Number(store.codeAt(slot, column))) - base
       states[row] = UNKNOWN
       if (next >= 0 && next < bits) above[row] = next

@@ -232,8 +232,8 @@ export class Checkpoints {
   }
 
   /**
-   * Divides a stretch that has become too long. If there are as many checkpoints as an index may have, it first joins the two
-   * neighboring stretches that are shortest together.
+   * Divides a stretch that has become too long. If there are as many checkpoints as an index may have, it first joins two
+   * neighboring stretches: those with the fewest rows together.
    */
   private split(stretch: number): void {
     const from = this.positionOf(stretch - 1)

@@ -26,7 +26,8 @@ export const codeParsers: Readonly<Record<PlainName, CodeOf>> = {
 }
 
 /**
- * Greatest code of a decimal: 18 digits, so that the codes one below the least and one above the greatest also fit into 64 bits.
+ * Greatest code of a decimal. It has 18 digits, so that `UNITS_MAX + 1` and `-UNITS_MAX - 1`, the next codes outside of the
+ * range, also fit into 64 bits.
  */
 const UNITS_MAX = 10n ** 18n - 1n
 /** Maximum number of digits of a decimal that is read as a float. A float holds up to 15 digits exactly. */
@@ -49,7 +50,7 @@ function decimalCode(text: string, scale: number): Code | null {
   const [, sign, whole, fraction = ''] = DECIMAL.exec(text) ?? []
   if (whole === undefined || fraction.length > scale) return null
   const digits = whole + fraction.padEnd(scale, '0')
-  // Subtracted from 0, since the negative of zero would be -0.
+  // The number is subtracted from 0, because `-Number(digits)` would be -0 for zero.
   if (digits.length <= DIGITS_EXACT) return sign === '' ? Number(digits) : 0 - Number(digits)
   const units = BigInt(digits)
   if (units > UNITS_MAX) return null
@@ -134,8 +135,9 @@ const HIGH_LEAST = -(2 ** 31)
 const LOW_LEAST = 1
 
 const INT32_MAX = 2 ** 31 - 1
-/** Number of integers of 32 bits, and half of it. */
+/** Number of different integers of 32 bits. */
 const WORD = 2 ** 32
+/** Half of `WORD`. */
 const HALF_WORD = 2 ** 31
 /** Bound of the upper halves of safe integers: these are at least `-HIGH_SAFE` and less than `HIGH_SAFE`. */
 const HIGH_SAFE = 2 ** 21

@@ -106,8 +106,8 @@ export class ColumnOrder {
   }
 
   /**
-   * Returns the position of an id among the rows with a code; in an order by ranks, among the rows with this rank. For NaN, among
-   * the rows without a value.
+   * Returns the position of an id among the rows with a code. In an order by ranks, `code` is a rank. For NaN, returns the
+   * position among the rows without a value.
    */
   targetAt(code: Code, id: number): Target {
     if (this.ranks !== null) {

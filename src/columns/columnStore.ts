@@ -6,8 +6,9 @@ import { type Kernel, KernelFull } from './kernel.ts'
 export const ID = 0
 /** Unit in which the kernel's functions process slots: the number of slots is always a multiple of it. */
 const SLOTS_STEP = 128
-/** Bytes that a column reserves for each slot, and bytes of a slot in a narrow column. Each column begins narrow. */
+/** Bytes of a code of 64 bits. A column reserves this many bytes for each slot, even if its codes have 32 bits. */
 const WIDE = 8
+/** Bytes of a code of 32 bits. Each column begins with such codes. */
 const NARROW = 4
 
 /**
@@ -25,8 +26,9 @@ export class ColumnStore {
   private readonly addresses: number[]
   private readonly widths: Uint8Array
   private readonly free: number[] = []
-  /** Least and greatest finite code of each column, among all rows that the table has or had. */
+  /** Least finite code of each column, among all rows that the table has or had. */
   private readonly leasts: Float64Array
+  /** Greatest finite code of each column, among all rows that the table has or had. */
   private readonly greatests: Float64Array
   private readonly infinite: Uint8Array
 
@@ -64,7 +66,7 @@ export class ColumnStore {
   reserveBitmap(): number {
     const bits = this.freeBitmaps.pop()
     if (bits === undefined) return this.kernel.reserve(this.bitmapBytesMax)
-    // Bytes after these have no set bits, because the number of slots in use never falls.
+    // The bytes after the first `bitmapBytes` have no set bits, because the number of slots in use never falls.
     this.kernel.words.fill(0, bits >>> 2, (bits + this.bitmapBytes) >>> 2)
     return bits
   }
@@ -152,12 +154,12 @@ export class ColumnStore {
     this.free.push(slot)
   }
 
-  /** Returns whether a row has the code with these halves. */
+  /** Returns whether the code of a row has these halves. */
   hasCode(slot: number, column: number, high: number, low: number): boolean {
     return this.lowAt(slot, column) === low && this.highAt(slot, column) === high
   }
 
-  /** Sets the code of a row to the one with these halves. The column is widened if the code does not fit into 32 bits. */
+  /** Sets the code of a row, given as two halves. The column is widened if the code does not fit into 32 bits. */
   set(slot: number, column: number, high: number, low: number): void {
     const { words } = this.kernel
     const isNone = high === NO_CODE && low === 0

@@ -52,8 +52,9 @@ export class ConditionBitmaps {
    * bitmap.
    */
   private readonly seen = new LruCache<true>(SEEN_BYTES_MAX, (_, key) => 64 + 2 * key.length)
-  /** Addresses of two bitmaps: of the result, and of the condition that is and-ed with the result next. */
+  /** Address of the result's bitmap. */
   private readonly resultBits: number
+  /** Address of the bitmap of one condition, which is then and-ed with the result. */
   private readonly conditionBits: number
   /** Bytes of the sets of codes that kept conditions have. */
   private codesBytes = 0
@@ -87,8 +88,8 @@ export class ConditionBitmaps {
 
   /**
    * Returns the rows that meet all conditions. The bitmap is valid until the next call, or until a row changes. Returns null if
-   * an index is missing. `result`, `other`: addresses of two bitmaps that are overwritten: with the result, and with one
-   * condition at a time. @throws KernelFull; IndexMissing
+   * an index is missing. `result`: address of the bitmap to which the result is written. `other`: address of a bitmap that is
+   * overwritten with one condition at a time. @throws KernelFull; IndexMissing
    */
   rowsOf(conditions: readonly Condition[], result = this.resultBits, other = this.conditionBits): Rows | null {
     const { store } = this

@@ -263,7 +263,7 @@ export class NameCodes implements FigureValues {
   }
 }
 
-/** Returns the ranks of texts by their codes. Call it again in each step, since another array may replace this one. */
+/** Returns the ranks of texts by their codes. Call it again in each step, since a new array may have replaced the last one. */
 export type ReadRanks = () => Uint32Array
 
 /** Greatest or least text of each group. */

@@ -62,7 +62,9 @@ export class PeriodNumbers implements GroupKeyEncoder {
   private readonly first: number
   private readonly leastDay: number
   private readonly days: number
-  /** Address of an array with the number of each day; 0 until the array is made. */
+  /**
+   * Address of an array with an entry for each day: the number of the period that contains the day. 0 until the array is made.
+   */
   private table = 0
 
   /** `unit`: number of codes in a day. */
@@ -107,7 +109,7 @@ export class PeriodNumbers implements GroupKeyEncoder {
   }
 }
 
-/** First day of PostgreSQL's calendar. The periods that contain it, such as its year, begin on this day. */
+/** First day of PostgreSQL's calendar. Each period that contains this day, such as its year, begins on this day. */
 const FIRST_DAY = daysOf(-4713, 11, 24)
 const MONTHS_OF = { year: 12, quarter: 3, month: 1 } as const
 /** Day number of a Monday, 2000-01-03, since 2000-01-01. */

@@ -12,8 +12,8 @@ const WORD = 32
 const BITS_SPARE = 2 ** 20
 const BITS_OF_SLOT = 64
 /**
- * Least id that a set may have. It is greater than the least 32-bit integer, "no value", which is therefore never taken for an
- * id.
+ * Least id that a set may have. The code of no value, which is the least 32-bit integer, is less than this id, so no set takes it
+ * for an id.
  */
 const ID_LEAST = -(2 ** 30)
 const BITS_MAX = 2 ** 30

@@ -5,8 +5,9 @@ import { SortedIndex } from './sortedIndex.ts'
 
 /** Number of slots that one step reads in some milliseconds. */
 const STEP_SLOTS = 65_536
-/** Bits of a digit, and the number of different digits. With more bits, the counts would not fit into the processor's cache. */
+/** Bits of a digit. With more bits, the counts of digits would not fit into the processor's cache. */
 const DIGIT_BITS = 11
+/** Number of different digits. */
 const DIGITS = 1 << DIGIT_BITS
 
 /** Keys of rows as unsigned halves, and slots of these rows, in the same order. `highs`: empty if keys have 32 bits. */

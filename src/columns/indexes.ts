@@ -67,7 +67,10 @@ export class Indexes {
     this.refusedMs = new Float64Array(4 * columns).fill(Number.NEGATIVE_INFINITY)
   }
 
-  /** Bytes of all indexes, including those that are being built, since several can be requested before the first is done. */
+  /**
+   * Bytes of all indexes. Indexes that are being built count with their expected size, so that there is room for all of them when
+   * they are done.
+   */
   get bytes(): number {
     const bytesOf = (entry: Entry | null) => (entry === null ? 0 : (entry.index?.bytes ?? this.bytesWanted))
     return this.entries.reduce((sum, entry) => sum + bytesOf(entry), this.ids.bytes)
@@ -142,7 +145,9 @@ export class Indexes {
     }
   }
 
-  /** Adds the rows whose texts have got ranks to the index of a column. If these rows are many, they are added in steps. */
+  /**
+   * Adds pending rows to the index of a column, if their texts have ranks now. If these rows are many, they are added in steps.
+   */
   enterPlaced(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (!entry?.isReady || entry.index === null) return

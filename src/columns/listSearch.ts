@@ -55,8 +55,9 @@ type PageRows =
   | { readonly side: Seek['side']; readonly targets: readonly Target[]; readonly size: number }
 
 export class ListSearch {
-  /** Addresses of two buffers of slots: for few candidates, which are tested, and for the matches of a page. */
+  /** Address of a buffer of slots for few candidates, which are tested one by one. */
   private readonly candidatesBuffer: number
+  /** Address of a buffer of slots for the matches of a page. */
   private readonly matchesBuffer: number
 
   /** @throws KernelFull */

@@ -91,9 +91,9 @@ function compareRows(one: number, other: number, keys: readonly PageKey[], from 
   return 0
 }
 
-/** Maximum number of rows that are sorted together. A float must hold the index of a row next to its key. */
+/** Maximum number of rows that are sorted as floats. Such a float combines the first key of a row with the index of the row. */
 const SORTED_MAX = 1 << 16
-/** Maximum range of keys that a float holds exactly next to the index of a row. */
+/** Maximum range of first keys that a float holds exactly together with the index of a row. */
 const KEYS_MAX = 2 ** 53 / SORTED_MAX
 
 /**

@@ -26,7 +26,7 @@ export interface Range {
   readonly end: number
 }
 
-/** Numbers of matches before the checkpoints of an index. Each number is counted once per page. */
+/** The matches of a list in the order of an index. Counts the matches before a checkpoint at most once per page. */
 class Matches {
   private readonly before = new Map<number, number>()
 

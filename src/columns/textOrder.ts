@@ -22,8 +22,8 @@ const SIDE_TEXTS = 16
 const STEP_TEXTS = 16_384
 
 /**
- * New codes in ascending order of their texts, and the position of each. A code is inserted before the text that has its position
- * now.
+ * New codes in ascending order of their texts, and a position for each code. The code is inserted before the text that is at this
+ * position now.
  */
 export interface Insertion {
   readonly added: ArrayLike<number>
@@ -102,14 +102,16 @@ export class TextOrder {
   }
 
   /**
-   * Finds the positions, for `insert`, of the texts in `sorted` that have no rank here. Yields from time to time. Leaves out a
-   * text if its gap here has texts that `sorted` lacks, because the text was not compared with these.
+   * Finds the positions, for `insert`, of the texts in `sorted` that have no rank in this order. Yields from time to time. Leaves
+   * out a text if this order has further texts in the text's gap that `sorted` lacks, because the text was not compared with
+   * them.
    */
   *findPositions(sorted: Int32Array): Generator<void, Insertion> {
     const added = new Int32Array(sorted.length)
     const positions = new Int32Array(sorted.length)
     let length = 0
-    // The texts from `first` up to `index`, exclusive, have no rank here. Both orders have the text at `index`.
+    // The texts of `sorted` from `first` up to `index`, exclusive, have no rank in this order. The text at `index` has one,
+    // unless `index` is the end.
     let first = 0
     let position = 0
     for (let index = 0; index <= sorted.length; index++) {

@@ -24,8 +24,8 @@ export interface TextRanksParts {
   readonly reader: Reader
   readonly readOrder: ReadOrder
   /**
-   * Called with the codes of texts that have got ranks, in the same turn of the event loop. It is not called for the first
-   * reading, after which `state` becomes `ready`.
+   * Called when texts have got ranks, with the codes of these texts, in the same turn of the event loop. It is not called for the
+   * first reading, after which `state` becomes `ready`.
    */
   onPlaced(codes: readonly number[]): void
   /**
@@ -250,7 +250,7 @@ export class TextRanks {
     }
   }
 
-  /** Finds the positions in the order of as many waiting operands and new texts as one statement can have. */
+  /** Finds positions in the order. Takes as many waiting operands and new texts as one statement can have. */
   private async placeBatch(): Promise<void> {
     // All texts and operands that are added in this turn of the event loop share the statement.
     await setImmediate()
@@ -258,7 +258,7 @@ export class TextRanks {
     if (searches.length > 0) this.apply(await this.locate(searches))
   }
 
-  /** Returns as many searches as one statement can have. If any waits, returns at least one, however long its text is. */
+  /** Returns as many searches as one statement can have. If any search waits, returns at least one, however long its text is. */
   private takeBatch(): Search[] {
     const { texts, order } = this
     const batch: Search[] = []
