@@ -18,10 +18,11 @@ type CompileNextPiece = (last: string | null) => Statement
 /** Number of rows after which a step looks at the clock. */
 const STEP_ROWS = 250
 /**
- * Minimum and maximum time of a step. Within these bounds, a step is as long as the pause before it, in which other requests are
- * served. So these at most double the time of a load.
+ * Minimum time of a step. Up to `STEP_MS_MAX`, a step takes as long as the pause before it, in which other requests are served.
+ * So the pauses at most double the time of a load.
  */
 const STEP_MS_MIN = 3
+/** Maximum time of a step. */
 const STEP_MS_MAX = 20
 /** Time without data after which PostgreSQL counts as unreachable. */
 const IDLE_MS_MAX = 10_000

@@ -11,8 +11,8 @@ interface Group {
   /** Lists that have arrived since the last question was sent; null if no list has. */
   waiting: Demand | null
   /**
-   * Versions that the copies of the group had when a joint question last brought them to one snapshot, in the order of the
-   * copies' numbers. Null: these versions are not known.
+   * Versions that the group's copies had after the last joint question, which brought the copies to one snapshot. `versionsOf`
+   * makes this text. Null: these versions are not known.
    */
   versions: string | null
   /** Time until which no joint question about the group is sent, because the last joint question has failed. */
@@ -45,8 +45,8 @@ const GROUPS_MAX = 200
  */
 const PAUSE_MS = 1_000
 /**
- * Maximum time for which a joint question that waits for a running question delays new questions about its tables. Without this
- * delay, new questions might always begin before all its tables are free at the same time.
+ * Maximum time for which a waiting joint question delays new questions about its tables. A joint question waits while a question
+ * about one of these tables is running. Without the delay, new questions might always begin before all these tables are free.
  */
 const HELD_MS_MAX = 100
 /** Time after which PostgreSQL answers lists of several tables, if a question about one of these tables is still running. */
@@ -143,8 +143,8 @@ export class QuestionQueue {
 
   /**
    * Keeps a demand in the queue, or gives up a joint demand that has waited too long. A joint demand in the queue holds its
-   * copies, so that no new question about them begins. It does not hold them if a question about one of them has already been
-   * running for `HELD_MS_MAX`.
+   * copies, so that no new question about these copies begins. It does not hold them if one of the copies has been asked about
+   * for `HELD_MS_MAX` already.
    */
   private postpone(demand: Demand, held: Set<TableCopy>, nowMs: number) {
     const { copies, sinceMs } = demand

@@ -33,7 +33,7 @@ export class ResponseCache {
   }
 
   /**
-   * Returns the cached response to this target, null if there is none of this version. `version`: null if the copies are not of
+   * Returns the cached response to this target; null if there is none of this version. `version`: null if the copies are not of
    * one snapshot, and then no response fits.
    */
   get(target: string, version: Version | null): BytesReply | null {

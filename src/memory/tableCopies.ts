@@ -20,7 +20,7 @@ import { type LoadedState, NotRecorded, readTable, readTexts } from './tableRead
 const RESPONSES_SHARE = 1 / 8
 /** Share of the memory for copies that optional parts, such as indexes, leave free for new rows and texts. */
 const SPARE_SHARE = 1 / 32
-/** Estimated bytes of a code, and of a row in the index of ids. */
+/** `CODE_BYTES`: estimated bytes of a code. `INDEX_BYTES`: estimated bytes of a row in the index of ids. */
 const CODE_BYTES = 4
 const INDEX_BYTES = 6
 /** Number of rows between two checks of the memory during a load. The checks are needed, because texts may have any length. */
@@ -39,11 +39,11 @@ const LARGE_MS = 3_600_000
 const UNUSED_PART_MS = 10_000
 /** Minimum time between attempts to free memory for a new optional part. */
 const GIVE_WAY_MS = 1_000
-/** Maximum number of summaries that are computed at the same time: for all API keys together, and for one API key. */
+/** Maximum number of summaries at a time. `SUMMARIES_MAX`: of all API keys together; `SUMMARIES_PER_KEY_MAX`: of one API key. */
 const SUMMARIES_MAX = 4
 const SUMMARIES_PER_KEY_MAX = 2
 
-/** Names of the two users of the semaphore `reads`, which take turns: loads, and reads of the order of texts. */
+/** Users of the semaphore `reads`, which take turns. `LOADS`: loads of tables; `ORDERS`: reads of the order of texts. */
 const LOADS = 'loads'
 const ORDERS = 'orders'
 
@@ -82,7 +82,7 @@ export interface MemoryOptions {
   readonly log: Log
 }
 
-/** Copies and cached responses. The first list of a table starts a load. Until it ends, PostgreSQL answers the table's lists. */
+/** Copies and cached responses. A table's first list starts a load. PostgreSQL answers the table's lists until the load ends. */
 export class TableCopies {
   readonly responses: ResponseCache
   /** Limits how long lists and summaries may block the event loop. */

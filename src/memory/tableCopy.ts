@@ -130,8 +130,8 @@ export class TableCopy {
   }
 
   /**
-   * Applies changed rows, a few in each turn of the event loop. If a row cannot be applied, lists wait until the copy is
-   * released. @throws KernelFull, TextsCollide
+   * Applies changed rows, a few in each turn of the event loop. If a row cannot be applied, the copy has rows of several
+   * snapshots: lists wait until `release` ends the copy. @throws KernelFull, TextsCollide
    */
   private async apply(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
@@ -207,7 +207,7 @@ export class TableCopy {
       throw new CopyLost('the table, the database or a right is another, or changes were deleted that the copy has not seen')
   }
 
-  /** Ends a copy that can no longer be kept current, and tells its owner. */
+  /** Ends the copy, because it can no longer be kept current, and calls `onLost`. */
   lose(error: unknown): void {
     if (this.isLost) return
     this.release()
