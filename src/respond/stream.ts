@@ -59,7 +59,7 @@ interface CsvColumn {
   readonly write: (text: string) => string
 }
 
-/** Returns a writer of CSV. The first line has the names. An empty cell means no value; an empty text is `""`. RFC 4180 */
+/** Returns a writer of CSV. The first line has the column names. An empty cell means no value; an empty text is `""`. RFC 4180 */
 export function csvWriter(cells: readonly CsvColumn[], form: CsvForm): StreamWriter {
   const separator = separatorOf(form)
   const names = cells.map(({ path }) => path.join('.'))
