@@ -11,8 +11,8 @@ type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 /** Hours for which answers to writes with an Idempotency-Key are kept. D43 */
 const KEPT_HOURS = 24
 /**
- * Maximum number of rows of a slice. A slice is deleted by one statement, which must not block other statements for long. Pauses
- * in ms: between slices, and between checks for expired rows.
+ * `sliceRows`: maximum number of rows of a slice. One statement deletes a slice, and must not block other statements for long.
+ * `slicePauseMs`: pause between slices. `idlePauseMs`: pause between checks for expired rows.
  */
 const SLICES = { sliceRows: 1_000, slicePauseMs: 250, idlePauseMs: 60_000 }
 /** Advisory lock of deletions; an arbitrary number that no other program is likely to use. */

@@ -67,7 +67,7 @@ export async function stopOrphan(cluster: string) {
   rmSync(join(cluster, 'postmaster.pid'), { force: true })
 }
 
-/** Returns the id of the postmaster of a cluster, which it finds by command lines; 0 if there is no such process. */
+/** Finds the postmaster of a cluster by the command lines of all processes. Returns its process id; 0 if there is none. */
 function processOn(cluster: string): number {
   const processes =
     process.platform === 'linux'

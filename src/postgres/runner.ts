@@ -168,7 +168,10 @@ function runnerAsNobody(native: string, base: string, dataDir: string): Runner {
   return { ...runner, give: (path) => chownSync(path, NOBODY, NOBODY) }
 }
 
-/** Gives the files of a cluster to a user. The owner of its folder is changed last: it shows that all files have been changed. */
+/**
+ * Gives the files of a cluster to a user. The owner of the folder is changed last, so this owner shows that all files were
+ * changed.
+ */
 function own(cluster: string, user: number) {
   if (!existsSync(cluster) || statSync(cluster).uid === user) return
   for (const entry of readdirSync(cluster, { recursive: true })) lchownSync(join(cluster, String(entry)), user, user)
