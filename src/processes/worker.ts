@@ -332,8 +332,8 @@ function openPools(config: Config, { log, databaseUrl }: WorkerContext) {
 }
 
 /**
- * Returns the address for long statements: DATABASE_DIRECT_URL if it is set, because a role behind a pooler has a time limit that
- * would end them.
+ * Returns the address for long statements: DATABASE_DIRECT_URL if it is set. Through a pooler, a connection cannot choose its
+ * `statement_timeout`, so the short timeout of the role would end these statements.
  */
 function directUrl(config: Config, databaseUrl: string): string {
   return config.databaseDirectUrl ?? databaseUrl
