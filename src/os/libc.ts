@@ -25,7 +25,7 @@ const PUNCH_HOLE = 2
 const ENOSPC = 28
 
 /**
- * Frees the space of a range of a file, which reads as zeroes from then on. Returns false if the file system cannot do that.
+ * Frees the space of a range in a file. From then on, the range reads as zeroes. Returns false if the file system cannot do that.
  * Linux only.
  */
 export function freeSpace(descriptor: number, at: number, bytes: number): boolean {
