@@ -5,7 +5,7 @@ import { type ColumnStore, ID } from './columnStore.ts'
 import { type IdRange, IdSet } from './idSet.ts'
 import type { SortedIndex } from './sortedIndex.ts'
 
-/** Cost of finding the rows below one row by the index. Unit: the cost of reading one slot in a pass over all slots. */
+/** Cost of reading from the index the rows that refer to one row. Unit: the cost of reading one slot in a pass over all slots. */
 const PASSED_SLOTS = 32
 /** Maximum number of found rows for which the index is used, even if a pass over all slots of a small table would cost less. */
 const FEW_ROWS = 256

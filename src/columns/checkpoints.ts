@@ -130,7 +130,7 @@ export class Checkpoints {
     return this.all.reduce((left, { rows }) => left - rows, this.index.size)
   }
 
-  /** Notes that the texts of the index have new ranks, in the same order. */
+  /** Notes that the texts of the index have new ranks, but are still in the same order as before. */
   noteSpread(): void {
     const { ranks } = this.index.order
     if (ranks === null) return
@@ -202,7 +202,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the code of the text of the row at a position; NaN if there is no row or no value, or if the index is not by ranks.
+   * Returns the text code of the row at a position. Returns NaN if there is no row, if the row has no value, or if the index is
+   * not by ranks.
    */
   private textCodeAt(position: IndexPosition): number {
     const { ranks, store, column } = this.index.order

@@ -4,7 +4,7 @@ import { type Kernel, KernelFull } from './kernel.ts'
 
 /** Column of the id, the first property of each entity. */
 export const ID = 0
-/** Unit in which the kernel's functions process slots: the number of slots is always a multiple of it. */
+/** The kernel's functions always process a multiple of this number of slots. */
 const SLOTS_STEP = 128
 /** Bytes of a code of 64 bits. A column reserves this many bytes for each slot, even if its codes have 32 bits. */
 const WIDE = 8

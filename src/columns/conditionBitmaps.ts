@@ -19,7 +19,7 @@ const TESTED_MAX = 1_024
 
 type Test = (slot: number) => boolean
 
-/** A condition on a column, without its codes and its referred rows. The array of codes may be as long as the dictionary. */
+/** A condition on a column, without its referred rows, and without its array of codes, which may be as long as the dictionary. */
 type KeptCondition = Omit<ColumnCondition, 'among' | 'referred'>
 
 interface KeptLeaf {
@@ -348,7 +348,7 @@ function columnsOf({ alternatives }: Kept): Set<number> {
   return new Set(alternatives.flat().map(({ condition }) => condition.column))
 }
 
-/** Returns the bytes of the sets of codes of a kept bitmap. */
+/** Returns the bytes that the sets of codes of a kept bitmap use. */
 function bytesOf({ alternatives }: Kept): number {
   return alternatives.flat().reduce((sum, { among }) => sum + (among?.bytes ?? 0), 0)
 }

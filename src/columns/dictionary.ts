@@ -11,8 +11,8 @@ export const EMPTY_TEXT = 1
 /** Maximum size of all texts together, in bytes. Integers of 32 bits store where each text ends. */
 const BYTES_MAX = 2 ** 31 - 1
 /**
- * Maximum number of used slots that the search for a new text passes. By chance, only about a hundred used slots follow each
- * other.
+ * Maximum number of used slots that the search for a new text passes. By chance, at most about a hundred used slots follow each
+ * other; more are a sign that texts collide.
  */
 const PASSED_MAX = 1_000
 /** Maximum number of attempts to choose factors of the hash with which texts do not collide. */

@@ -81,7 +81,7 @@ export class GroupRecords {
     this.records.grow(size)
   }
 
-  /** Counts the rows of groups. If there are sums, does nothing, because `add` counts the rows with the first sum. */
+  /** Counts the rows of groups. If there are sums, does nothing, because `add` counts the rows when it adds to the first sum. */
   count({ kernel, scratch, bits, bytes }: SelectedRows): void {
     if (this.sums === 0) kernel.wasm.count(bits, bytes, scratch.numbers, this.records.address, 4 * this.length)
   }

@@ -13,8 +13,8 @@ import type { RelatedColumns } from './relatedColumns.ts'
 import { RUN_SLOTS, Scratch, SelectedRows } from './selectedRows.ts'
 
 /**
- * Maximum number of possible combinations of keys. Up to this number, each combination gets a record, even if no row has it. It
- * is about `GROUPS_MAX`.
+ * Maximum number of possible combinations of keys: about `GROUPS_MAX`. Up to this maximum, each combination gets a record, even
+ * if no row has the combination.
  */
 const CELLS_MAX = 1 << 18
 /** Number of groups for which memory is reserved at first, if groups are numbered as rows are read. */
@@ -39,7 +39,7 @@ export interface GroupedKey {
 export interface GroupingParts {
   readonly memory: Reservations
   readonly store: ColumnStore
-  /** Address of the bitmap of matching rows. The grouping owns the bitmap: it clears and frees it. */
+  /** Address of the bitmap of matching rows. The grouping owns this bitmap, clears it, and frees it. */
   readonly bits: number
   readonly keys: readonly GroupedKey[]
   readonly records: GroupRecords
@@ -59,8 +59,8 @@ export class Grouping {
   /** Numbers of the groups that have rows. */
   private groups: Int32Array = new Int32Array(0)
   /**
-   * For each key: the combinations of its values with those of earlier keys, numbered in the order in which rows have them. Null
-   * if few combinations are possible: then the number is computed from the values.
+   * For each key: the combinations of its values with the values of earlier keys, numbered in the order in which rows have them.
+   * Null if few combinations are possible: then the number is computed from the values.
    */
   private readonly combined: (ValueIds<number> | null)[] = []
   /** Number of groups for which memory is reserved. */

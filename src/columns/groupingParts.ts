@@ -57,8 +57,8 @@ export function groupingParts(
     if (typeof column === 'string') return column
     const { number, printer, readRanks } = column
     const index = summed.indexOf(property)
-    // The figure `values` is a count for an average, whose query also has the sum of the property. The records of this sum have
-    // the count.
+    // The figure `values` is the count for an average. A query with an average also has the sum of the property, and the records
+    // of this sum have the count.
     if (name === 'values') return { textOf: (group) => String(records.valuesOf(group, index)) }
     if (name === 'sum') return isExact(column, table.store.rows) ? new Sums(records, number, index, printer.scale) : 'values'
     if (readRanks === undefined) return 'texts'

@@ -49,7 +49,7 @@ export class Building {
     this.pending.add(slot)
   }
 
-  /** Notes that the texts of the index have new ranks, in the same order. */
+  /** Notes that the texts of the index have new ranks, but are still in the same order as before. */
   noteSpread(): void {
     this.index?.noteSpread()
   }

@@ -164,7 +164,7 @@ export class Indexes {
     }
   }
 
-  /** Notes that the texts of a column have new ranks, in the same order. */
+  /** Notes that the texts of a column have new ranks, but are still in the same order as before. */
   noteSpread(column: number): void {
     const entry = this.entries[this.numberOf(column, 'ranks')]
     if (entry === null) return

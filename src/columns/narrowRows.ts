@@ -8,8 +8,8 @@ import type { Indexes } from './indexes.ts'
 /** Maximum number of rows that are gathered and tested one by one. For more rows, bitmaps are used. */
 export const NARROW_MAX = 32_768
 /**
- * Maximum number of ids whose rows each list reads from the index of a reference. If a condition has more ids, a bitmap of its
- * rows is kept instead.
+ * Maximum number of ids in a condition on a reference for which each list reads the rows from the index. If a condition has more
+ * ids, a bitmap of its rows is kept instead.
  */
 const IDS_MAX = 64
 /** Maximum number of slots that are copied in a loop. For more slots, `copyWithin` is faster. */

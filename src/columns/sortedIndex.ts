@@ -127,7 +127,7 @@ export class SortedIndex {
     return target
   }
 
-  /** Notes that the texts of the index have new ranks, in the same order. */
+  /** Notes that the texts of the index have new ranks, but are still in the same order as before. */
   noteSpread(): void {
     this.noteAllEnds()
     this.checkpoints.noteSpread()
