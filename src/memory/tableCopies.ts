@@ -18,7 +18,7 @@ import { type LoadedState, NotRecorded, readTable, readTexts } from './tableRead
 
 /** Share of the memory for cached responses. */
 const RESPONSES_SHARE = 1 / 8
-/** Share of the memory for copies that optional parts, such as indexes, leave free for new rows and texts. */
+/** Share of the copies' memory that optional parts, such as indexes, leave free for new rows and texts. */
 const SPARE_SHARE = 1 / 32
 /** `CODE_BYTES`: estimated bytes of a code. `INDEX_BYTES`: estimated bytes of a row in the index of ids. */
 const CODE_BYTES = 4
@@ -33,7 +33,7 @@ const IDLE_MS = 60_000
 const REFRESH_MS = 5_000
 /** Time without lists after which a copy is evicted. */
 const UNUSED_MS = 600_000
-/** Time for which a table that did not fit is loaded again only if more memory is free. */
+/** Time for which a table that did not fit is loaded again only if more memory is free than at the failed load. */
 const LARGE_MS = 3_600_000
 /** Time without lists after which an optional part of a copy counts as unused. Unused parts are freed before others. */
 const UNUSED_PART_MS = 10_000
