@@ -17,9 +17,9 @@ export interface ChangeEvent {
   readonly key: string | null
   /** JSON text of an array: the columns whose old and new values differ. */
   readonly changed: string
-  /** JSON text of an array with the old values of these columns; null: the values were not recorded. */
+  /** JSON text of an array with the old values of the `changed` columns; null: the values were not recorded. */
   readonly before: string | null
-  /** JSON text of an array with the new values of these columns; null: the values were not recorded. */
+  /** JSON text of an array with the new values of the `changed` columns; null: the values were not recorded. */
   readonly after: string | null
   /** The row in its current state; null: the row was deleted; undefined: the request did not ask for rows. */
   readonly row?: Row | null
