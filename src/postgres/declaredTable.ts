@@ -43,7 +43,8 @@ export function declaredTables(entities: readonly Entity[], quote: Quote, prefix
 }
 
 /**
- * Requires that no two tables or indexes have the same name, which PostgreSQL would refuse. @throws Error that names both tables
+ * Requires that all tables and indexes have different names, because PostgreSQL would refuse a repeated name. @throws Error that
+ * names both tables
  */
 export function requireOwnNames(tables: readonly DeclaredTable[]): void {
   const seen = new Map<string, string>()

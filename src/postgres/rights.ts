@@ -27,8 +27,8 @@ host all all 127.0.0.1/32 scram-sha-256
 }
 
 /**
- * Returns SQL that restricts the server's role to its tables. It takes from the role all roles that it is a member of, and
- * revokes the rights that PostgreSQL grants to everyone.
+ * Returns SQL that restricts the server's role to its tables. The SQL ends the role's memberships in other roles, and revokes the
+ * rights that PostgreSQL grants to everyone.
  */
 function restrict(password: string): string[] {
   return [

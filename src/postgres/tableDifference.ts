@@ -5,7 +5,7 @@ import type { DeclaredColumn, DeclaredTable, Part, Quote, Step } from './declare
 /**
  * Compares a table with its declaration. Returns SQL in two lists: `first`, which other tables may need, and `last`, which needs
  * columns or constraints of other tables. Also returns remarks with advice about differences that the SQL does not remove.
- * `wanted`: the table as the catalog would describe it if it were as declared.
+ * `wanted`: the catalog's description of a table that is as declared.
  */
 export function compareTable(declared: DeclaredTable, found: FoundTable, wanted: FoundTable, quote: Quote) {
   return new Comparison(declared, found, wanted, quote).result()
