@@ -1,4 +1,4 @@
-// Shared memory that ended servers of this user have left: finds it by the locks of its folders, and frees it.
+// Shared memory that ended servers of this user have left: finds its folders by their locks, and frees the memory.
 import { existsSync, lstatSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryLock } from './libc.ts'
