@@ -75,7 +75,7 @@ export function compileJointQuestion(asked: readonly AskedTable[], asksDefinitio
   return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(asked) }
 }
 
-// Each list of a person asks this question, so its two texts are compiled once.
+// The question is compiled once with the definition and once without it, because each list of a person asks this question.
 const WITH_DEFINITION = compileQuestionText(true)
 const WITHOUT_DEFINITION = compileQuestionText(false)
 
