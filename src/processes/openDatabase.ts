@@ -58,8 +58,8 @@ async function prepare(url: string, { config, log, entities, roles, isEmbedded }
 }
 
 /**
- * Logs the ids of keys whose rights do not fit the entities, or whose block is missing in the roles file. The reason is left out:
- * it can contain values of the right, which must not get into the log.
+ * Logs the ids of keys whose rights do not fit the entities, and of keys whose block, such as `key payroll`, is missing in the
+ * roles file. The reason is left out: it can contain values of the right, which must not get into the log.
  */
 function warnOfMisfits(keys: readonly KeyRecord[], entities: readonly Entity[], roles: Roles | null, log: Log) {
   for (const { key } of findMisfits(keys, entities, roles))
