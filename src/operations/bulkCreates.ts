@@ -19,11 +19,12 @@ import { accessFor, type ResourceParts, type ResourceRequest } from './resourceR
 import type { RowWrites } from './rowWrites.ts'
 import { respondWrittenRows } from './writtenRows.ts'
 
-/**
- * Maximum rows and bytes of a body that counts as one request. Bytes count too, because a body is read whole even if its first
- * row is refused.
- */
+/** Maximum rows of a body that counts as one request. */
 const ROWS_OF_REQUEST = 100
+/**
+ * Maximum bytes of a body that counts as one request. Bytes count too, because a body is read whole even if its first row is
+ * refused.
+ */
 const BYTES_OF_REQUEST = 200 * 1024
 /** Number of rows to convert at a time. After each step, other requests may run. */
 const STEP_ROWS = 50

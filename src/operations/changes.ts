@@ -43,7 +43,7 @@ export interface ChangesPage {
   readonly end: ChangesToken
 }
 
-/** Events from which a page is read: those of the whole feed, or those of one row. */
+/** Events from which a page is read: all events of the feed, or the events of one row. */
 interface Events {
   readonly views: readonly View[]
   /** Compiles a read of up to `countMax` events after `start` (null: from the first), up to `last` (null: to the end). */
@@ -88,7 +88,8 @@ export class Changes {
       const compile = (start: FeedPosition | null) => source.compile(start, pageSize + 1, last)
       const page = await this.read(views, compile, from, { ...query, pageSize })
       events.push(...page.events)
-      // If more events follow, the next page begins after the last event of `lines`, which an earlier read may have found.
+      // If more events follow, the next page begins after the last of `events`, which may be an event that an earlier read has
+      // found.
       if (page.more) return { events, more: true, end: readToken(events.at(-1)?.token ?? '') as ChangesToken }
       if (last === null) return { ...page, events }
       // The loop goes on until the page is full, because a short page would tell how many events are hidden.
@@ -173,8 +174,8 @@ interface Newest {
   /** Position of each entity's last event, by table. */
   readonly byTable: ReadonlyMap<string, FeedPosition>
   /**
-   * For each view that hides properties: the position that `compileNewestShown` found after `from`. Null: it found none, so all
-   * newer events are hidden.
+   * For each view that hides properties: the position that `compileNewestShown` found after `from`. `position` is null if all
+   * events after `from` are hidden.
    */
   readonly byView: ReadonlyMap<View, { readonly from: FeedPosition; readonly position: FeedPosition | null }>
 }
@@ -271,7 +272,7 @@ function hasEventFor({ seen }: Waiter, view: View, { byTable, byView }: Newest):
   if (found === undefined || comparePositions(found.from, after) > 0) return false
   if (isLater(found.position, after)) return true
   // The position is null if all events up to the newest one are hidden. If the poll found an event that is not after `after`, the
-  // poll began at the position of another request. The poll may then have read no event after `after`.
+  // poll began at the position of another request. The poll may then have read no event after `after`, so `seen` stays as it is.
   if (found.position === null) seen.set(view, newest)
   return false
 }

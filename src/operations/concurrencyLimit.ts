@@ -12,7 +12,9 @@ interface Limit {
   readonly nounPlural: string
   /** Advice that follows "Retry after the seconds in Retry-After" in messages. */
   readonly remedy: string
-  /** Maximum bytes that all requests of this kind together may hold until they end. Infinity for a kind that holds none. */
+  /**
+   * Maximum bytes that all requests of this kind together may hold until they end. Infinity: requests of this kind hold no bytes.
+   */
   readonly bytesMax: number
   /** True if a client can resume after an eviction without losing data. */
   readonly isResumable: boolean

@@ -21,7 +21,7 @@ import { waitForCopies } from './neededCopies.ts'
 
 interface CurrentRightsParts {
   readonly roles: Pick<Roles, 'rightsOf' | 'sources'>
-  /** Null: the database answers every question. */
+  /** Copies of tables that answer questions; null: the database answers every question. */
   readonly memory: TableCopies | null
   readonly listReads: Pick<ListReads, 'read'>
 }

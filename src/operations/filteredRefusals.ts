@@ -22,7 +22,7 @@ interface RefusedRow {
 }
 
 interface RefusedUpdate extends RefusedRow {
-  /** Guard of all rights to update; null: they admit every row. */
+  /** Guard of all rights to update; null: these rights admit every row. */
   readonly reach: Guard | null
   readonly values: Assignments
 }
@@ -70,8 +70,9 @@ export class FilteredRefusals {
   }
 
   /**
-   * Returns `cause` with the id of the refused row in its message; null if the row no longer matches. `may`: the value with which
-   * the query parameter `may` leaves out rows that the key may not write. Null: the key may write every row.
+   * Returns `cause` with the id of the refused row in its message. Returns null if the row no longer matches. `may`: value that
+   * the message can suggest for the query parameter `may`, such as `delete`, to leave out rows that the key has no right to
+   * write. `may` is null if the key has the right to write every row.
    */
   private named(cause: ApiError, { refused, found, refusedId }: FilteredState, may: string | null): ApiError | null {
     const { code, details, target, headers } = cause

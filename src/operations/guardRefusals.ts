@@ -13,7 +13,7 @@ import type { RowReads } from './rowReads.ts'
 /** Function that adds a row's index to a fault. If the body was one object, it returns the fault as it is. */
 export type FaultOf = (index: number, fault: Fault) => Fault
 
-/** The entity with the properties that the key may read or set; null: the key may read or set none. */
+/** The entity with the properties that the key may read or set; null: the key may read or set no property. */
 export type Seen = Entity | null
 
 /**
@@ -43,7 +43,7 @@ export class GuardRefusals {
 
   /**
    * Returns a row that the key may read or write, with all columns of `compileComparison`. `changes`: what the write sets.
-   * `reach`: guard of all rights to this kind of write; null: they admit every row. @throws ApiError NotFound
+   * `reach`: guard of all rights to this kind of write; null: these rights admit every row. @throws ApiError NotFound
    */
   async find(id: string, guard: Guard, changes: Assignments, reach: Guard | null = guard): Promise<Row> {
     const [row] = await this.database.read(compileComparison(this.entity, id, guard, changes))

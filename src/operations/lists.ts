@@ -32,7 +32,8 @@ export async function pageList(view: View, parts: ResourceParts, call: ResourceR
   // cache has no faults.
   const cachedTables = memory.responses.tablesOf(plainTarget)
   const parsed = cachedTables === null ? parse() : null
-  // Copies have no JSON values, so a list that shows JSON is never in the cache, and its query was parsed above.
+  // Copies have no JSON values, so a list that shows JSON is never in the cache. So its query was parsed, and `parsed` is not
+  // null.
   if (parsed !== null && showsJson(view, parsed)) return pageFromDatabase(view, parts, call, parsed, 'json')
   const target = withReach(plainTarget, parsed)
   const tables = cachedTables ?? tablesOfList(view, parsed as ListQuery)

@@ -24,7 +24,10 @@ export class NeededCopies {
   /** Copies of the query's tables, beginning with the table of its entity, then further copies from which the rights follow. */
   private readonly all: readonly TableCopy[]
 
-  /** `own`: copies of the query's tables. `moment`: has the copies from which the rights follow; null if there are none. */
+  /**
+   * `own`: copies of the query's tables. `moment`: has the copies from which the rights follow; null if the rights follow from no
+   * copies.
+   */
   constructor(
     private readonly memory: TableCopies,
     private readonly own: readonly TableCopy[],

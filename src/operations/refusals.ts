@@ -39,8 +39,8 @@ export interface RefusedUpdate extends Refused {
   readonly plan: WritePlan
   readonly expected: ExpectedVersion | null
   /**
-   * Guard of all rights to update; null: they admit every row. If this guard admits a row, its update gets no 404, even if the
-   * rights that the update uses do not admit the row.
+   * Guard of all rights to update; null: these rights admit every row. If this guard admits a row, the update of the row gets no
+   * 404, even if the rights that the update uses do not admit the row.
    */
   readonly reach: Guard | null
 }

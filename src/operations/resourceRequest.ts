@@ -91,19 +91,21 @@ export function viewFor({ access }: ResourceRequest): View {
 export interface ResourceParts {
   readonly database: Database
   readonly listReads: ListReads
-  /** Null: a rename is written like any update. */
+  /** Queue of long writes; null: a rename is written like any update. */
   readonly longWrites: LongWrites | null
   readonly cursors: Cursors
   /** Checks and charges keys again in long requests. Undefined: keys cannot be revoked, and each request is charged once. */
   readonly keysInUse?: KeysInUse
-  /** Limits on concurrent streams, bodies and summaries of all entities together. */
+  /** Limit on streams of lists, of all entities together. */
   readonly streamLimit: ConcurrencyLimit
+  /** Limit on streams of summaries, of all entities together. */
   readonly summaryLimit: ConcurrencyLimit
+  /** Limit on bodies of several rows, and on writes by filters that cost several requests, of all entities together. */
   readonly bodyLimit: ConcurrencyLimit
   /**
    * Returns a token of the feed's end for readers of a view; null if no changes are kept, or the feed has no events of the view.
    */
   readonly changesToken?: (view: View, rights: GrantedRights | null) => Promise<string | null>
-  /** Null: every list is read from the database. */
+  /** Copies of tables; null: every list is read from the database. */
   readonly memory: TableCopies | null
 }

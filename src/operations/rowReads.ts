@@ -30,7 +30,7 @@ export class RowReads {
    * declaration changes.
    */
   private readonly tagPrefix: string
-  /** The entity whose columns statements read. */
+  /** The entity, or the base of the named view. Statements read the columns of this entity. */
   private readonly entity: Entity
   private readonly width: number
 
@@ -77,7 +77,9 @@ export class RowReads {
     return this.tagPrefix + (Number(row[this.width]) % TRANSACTIONS)
   }
 
-  /** Returns the version that a write expects the row to have; null: the row may have any. @throws ApiError InvalidHeader */
+  /**
+   * Returns the version that a write expects the row to have; null: the row may have any version. @throws ApiError InvalidHeader
+   */
   expectedVersion(headers: Headers): ExpectedVersion | null {
     const conditions = parseConditions(headers)
     return conditions && { versions: this.versionsIn(conditions.ifMatch ?? '*'), conditions }

@@ -33,7 +33,7 @@ export class RowWrites {
   readonly refusals: Refusals
   /** Columns, in all entities, that refer to rows of this entity. */
   readonly referring: readonly ReferringColumn[]
-  /** Columns of `referring` whose tables also copy a value of the row to which they refer. */
+  /** Columns of `referring` along which rows also copy a value of the row to which they refer. */
   readonly copying: readonly ReferringColumn[]
   /** Columns whose values other rows copy, as they are or within a computed text. */
   private readonly copiedColumns: ReadonlySet<string>
@@ -116,9 +116,9 @@ export class RowWrites {
   }
 
   /**
-   * Returns the version that the row must have; null: it may have any. The statement checks `If-Match`. `If-None-Match` is
-   * checked here: if it is met now, later writes cannot break it, because a row never has the same version twice. @throws
-   * ApiError InvalidHeader, NotFound, PreconditionFailed
+   * Returns the version that the request expects the row to have; null: the row may have any version. The statement of the write
+   * checks `If-Match`. This function checks `If-None-Match`: if the condition holds now, it still holds when the row is written,
+   * because a row never has the same version twice. @throws ApiError InvalidHeader, NotFound, PreconditionFailed
    */
   private async expectedVersion({ request }: ResourceRequest, id: string, guard: Guard | null): Promise<ExpectedVersion | null> {
     const expected = this.reads.expectedVersion(request.headers)
@@ -214,7 +214,7 @@ export class RowWrites {
     return this.renaming([...values.keys()]).length > 0
   }
 
-  /** Returns those of the properties that other rows copy. */
+  /** Returns the given properties whose values other rows copy. */
   renaming(properties: readonly Property[]): readonly Property[] {
     return properties.filter(({ column }) => this.copiedColumns.has(column))
   }

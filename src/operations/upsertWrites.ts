@@ -41,8 +41,8 @@ export interface Upsert {
 }
 
 /**
- * Result of a check. `refused`: rows of the body, by index, whose stored rows may not be updated. `differing` and `equal`:
- * numbers of stored rows that the upsert would change, and would leave as they are.
+ * Result of a check. `refused`: rows of the body, by index, whose stored rows may not be updated. `differing`: number of stored
+ * rows that the upsert would change. `equal`: number of stored rows that the upsert would leave as they are.
  */
 interface Checked {
   readonly refused: readonly number[]
