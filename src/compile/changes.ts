@@ -39,7 +39,7 @@ export const OLDEST_RUNNING = sql`pg_snapshot_xmin(pg_current_snapshot())::text:
 /** Position of the last deleted event. An earlier event may be in the table for a moment longer, but counts as deleted. */
 const DELETED = sql`(l.deleted_position, l.deleted_number)`
 
-/** Condition that an event comes after a position. If `after` is null: that it comes after the deleted events. */
+/** Condition that an event comes after the position `after`; if `after` is null, after the last deleted event. */
 export function isAfter(after: FeedPosition | null): Sql {
   return sql`(position, number) > ${after ? positionOf(after) : DELETED}`
 }

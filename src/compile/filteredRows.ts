@@ -70,7 +70,7 @@ export function filteredResult(rows: readonly Row[]): { readonly state: Filtered
 export interface FilteredParams {
   readonly conditions: readonly Condition[]
   readonly rowsMax: Param
-  /** Null: rows may have any version. */
+  /** PostgreSQL array of the versions that rows may have; null: rows may have any version. */
   readonly versions: Param | null
   readonly claim: ClaimParams | null
   /** Id of the API key; null in a dry run. */
@@ -129,7 +129,8 @@ export interface FilteredParts {
    */
   readonly lockParts: readonly Sql[]
   /**
-   * Conditions that are always true. They make PostgreSQL take the locks of `before` first, and lock the rows to write only then.
+   * Conditions that are always true. They make PostgreSQL take the locks of `lockParts` first, and lock the rows to write only
+   * then.
    */
   readonly lockConditions: readonly Sql[]
   /** Part "Refused" of the `with` clause, with one column "I": ids of the rows of "Locked" that a check refuses. */

@@ -63,8 +63,8 @@ function withoutFailing(entity: Entity, guard: Guard, rows: readonly Assignments
 const REDUCED_MAX = 64
 
 /**
- * Caches the reduced guards of each guard, by the indexes of the pairs that are left. Equal indexes give the same object, by
- * which `checkedOf` caches.
+ * Caches the reduced guards of each guard, by the indexes of the pairs that are left. For the same indexes it gives the same
+ * object, so `checkedOf`, which caches by the object, computes nothing again.
  */
 const reducedGuards = memoize((_: Guard) => new LruCache<Guard>(2 * REDUCED_MAX, () => 1))
 

@@ -18,8 +18,8 @@ const compiledShape = shapeCache<Compiled>(2_000)
  */
 const cursorShape = shapeCache<Compiled>(500)
 
-// Names of computed columns have a capital letter, so that they cannot clash with columns of properties. These have none, but may
-// have any name, such as `count` or `n`.
+// Names of computed columns have a capital letter, so that they cannot clash with columns of properties: those can have any name
+// in lower case, such as `count` or `n`.
 
 /** Parameters of a list, by their use. */
 interface ListOperands {
@@ -31,9 +31,9 @@ interface ListOperands {
 }
 
 /**
- * Compiles a page of a list. Columns: those of the entity, those of chosen related properties, and last the total, in each row.
- * If page 1 is empty, the statement returns no row. If a later page is empty, it returns one row with the total and a null id. A
- * page by cursor has one more row, at the end away from the cursor, if the list goes on there.
+ * Compiles a page of a list. Each row has the columns of the entity, the columns of chosen related properties, and last the
+ * total. If page 1 is empty, the statement returns no row. If a later page is empty, it returns one row with the total and a null
+ * id. A page by cursor has one more row, at the end away from the cursor, if the list goes on there.
  */
 export function compileList(entity: Entity, query: ListQuery): BatchableStatement {
   const { filters, sorts, page, pageSize, seek } = query

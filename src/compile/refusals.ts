@@ -18,10 +18,12 @@ import {
 import { type GuardParts, guardParts, referredRows } from './guard.ts'
 
 /**
- * Compiles a search for the causes of a refused write of one row. The statement returns a row for each cause: the column of a
- * reference that names no row, the constraint of a taken unique value or of a broken rule, or `id` if the row does not exist. A
- * row that the `guard` does not let the write refer to counts as missing. `id`: null for a new row. Returns null if no cause is
- * possible.
+ * Compiles a search for the causes of a refused write of one row. The statement returns one text for each cause:
+ * - The column of a reference, if the row that it names is missing, or the `guard` does not let the write refer to this row.
+ * - The constraint of a unique value that is taken, or of a rule that would be broken.
+ * - `id`, if the row to write does not exist.
+ *
+ * The parameter `id` is null for a new row. Returns null if no cause is possible.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments, guard: Guard | null): Statement | null {
   const own = id === null ? null : param(id)

@@ -33,7 +33,7 @@ function relatedValue({ reference, view, property }: RelatedPath, table: Sql, de
  * it.
  */
 interface Join {
-  /** Names of all references that lead from the entity's rows to this table. */
+  /** Path of references from the entity's rows to this table, such as `.EmployeeId.CompanyId`. */
   readonly key: string
   readonly path: RelatedPath
   readonly from: Join | null

@@ -88,7 +88,10 @@ export function compileDeleteBlockers(
   return toStatement(sql`select ${commaList(counts)} from ${name(entity.table)} as own where own.id = ${param(id)}`)
 }
 
-/** Condition that other rows refer to the row. A reference of the row to itself does not count, because it is deleted, too. */
+/**
+ * Condition that other rows refer to the row. A reference of the row to itself does not count, because it is deleted with the
+ * row.
+ */
 function isReferredTo(entity: Entity, referring: readonly ReferringColumn[]): Sql {
   const exists = referring.map((column) => sql`exists (select ${referringRows(entity, column)})`)
   return join(exists, sql` or `)

@@ -76,8 +76,8 @@ export function compileColumnTypes({ table }: Entity): Statement {
 export const CITUS_CATALOG = toStatement(sql`select to_regclass('pg_catalog.pg_dist_partition')::text`)
 
 /**
- * Compiles a statement that returns a row if Citus manages a table, distributed or as a whole. The statement fails in a database
- * without Citus.
+ * Compiles a check whether Citus manages the table, distributed or not. If so, the statement returns a row. In a database without
+ * Citus, the statement fails.
  */
 export function compileIsOfCitus({ table }: Entity): Statement {
   return toStatement(sql`select from pg_dist_partition where logicalrelid = ${param(`"${table}"`)}::text::regclass`)

@@ -43,7 +43,8 @@ export const COPIES_MAX = 1_000
  * - A referenced row is missing, or a unique value is taken.
  * - The row has none of the plan's versions.
  * - The Idempotency-Key of the plan's claim is known or in use.
- * - More than `COPIES_MAX` rows copy from the row by one of the columns `copying`. Empty or null: there is no such maximum.
+ * - More than `COPIES_MAX` rows copy from the row by one of the columns `copying`. If `copying` is empty or null, there is no
+ *   such maximum.
  *
  * The statement can have a batch form only if `copying` is null. A rename must not run in a batch, so its `copying` may be null
  * only in a long write.

@@ -35,8 +35,9 @@ import { hasFewCopies, rulesWithStored } from './update.ts'
 const compiledShape = shapeCache<string>(500)
 
 /**
- * Compiles an update of all rows that match, which sets at least one property. `copying`: columns that copy from these rows; the
- * update changes at most `COPIES_MAX` rows of each. Null: it may change any number of copies.
+ * Compiles an update of all rows that match. The update sets at least one property. `copying`: columns by which rows copy from
+ * the updated rows. If more than `COPIES_MAX` rows copy by one of these columns, nothing is updated. If `copying` is null, there
+ * is no such maximum.
  */
 export function compileUpdateFiltered(
   entity: Entity,
@@ -77,7 +78,7 @@ function partsOf(update: Update, copying: readonly ReferringColumn[] | null): Om
     sql`(select bool_and("Is") from "Found")`,
     referenced.map((row) => isThere(row, isDry)),
   )
-  // Rows that a rename changes are locked first, as they are by a rename of one row.
+  // First locks the rows that a rename changes, as a rename of one row does.
   const lockParts = [
     ...(renamed === null ? [] : [sql`"Renamed" as materialized (${renamed})`]),
     ...(referenced.length === 0 ? [] : [sql`"Referred" as materialized (select ${areThere} as "Is")`]),

@@ -72,7 +72,7 @@ export interface UpsertValues {
   readonly created: readonly string[]
   /** Values of stored rows: ids, values of the matched property, indexes, masks, and an array for each property of `changed`. */
   readonly updated: readonly string[]
-  /** All values of the matched property: those of new rows, and those of stored rows. */
+  /** Values of the matched property: first of the new rows, then of the stored rows. */
   readonly matched: string
   /** Ids of the view's rows that had one of the values of `matched` when the body was divided into new and stored rows. */
   readonly known: string

@@ -41,8 +41,8 @@ export interface UpsertShape {
   /** Changed properties that referring rows copy. */
   readonly renaming: readonly Property[]
   /**
-   * Columns that copy from the rows; the upsert changes at most `COPIES_MAX` rows of each. Null: it may change any number of
-   * copies.
+   * Columns by which rows copy from the renamed rows. If more than `COPIES_MAX` rows copy by one of these columns, nothing is
+   * written. `copying` is null if there is no such maximum.
    */
   readonly copying: readonly ReferringColumn[] | null
   readonly ofCreate: Guard | null
