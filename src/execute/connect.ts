@@ -82,7 +82,7 @@ const lastHosts = new Map<string, number>()
  */
 export async function openFirst(url: string, clientOptions: ConnectOptions): Promise<postgres.Sql> {
   const { hosts, options } = readDatabaseUrl(url)
-  // A fifth longer than the timeout of the driver, so that the driver's error comes first, which tells the cause.
+  // A fifth longer than the driver's timeout: the driver's error must come first, because it tells the cause.
   const msMax = 1_200 * Math.max(FIRST_SECONDS_MAX, Number(options.connect_timeout ?? 0))
   const first = lastHosts.get(url) ?? 0
   let noConnection: unknown = null

@@ -6,11 +6,9 @@ import { FairSemaphore } from './fairSemaphore.ts'
 import { LIST_COSTLY_MS_MIN, STATEMENT_MS_MAX } from './limits.ts'
 import { retryLater } from './outcomes.ts'
 
-/**
- * Maximum number of costly lists that run at the same time: of all API keys, and of one key. They leave connections to fast
- * lists.
- */
+/** Maximum number of costly lists that run at the same time. It leaves connections to fast lists. */
 const AT_ONCE_MAX = 2
+/** Maximum number of costly lists of one API key that run at the same time. */
 const AT_ONCE_PER_KEY_MAX = 1
 /** Time in ms for which all lists of a kind count as costly after one of them took long. */
 const COSTLY_FOR_MS = 60_000

@@ -138,8 +138,8 @@ export class Database {
   }
 
   /**
-   * Answers each statement by its deadline, whether it runs by itself or in a batch. @throws ApiError 503 at once if too many are
-   * in flight
+   * Answers each statement by its deadline, whether it runs by itself or in a batch. @throws ApiError 503 at once if too many
+   * statements are in flight
    *
    * A list has three deadlines. They begin at different times, and none can be derived from the two others.
    * - The deadline of `ListReads` begins when a client asks, and ends the client's wait, which can be a wait for a connection.

@@ -24,7 +24,7 @@ export class FairSemaphore {
   private readonly usages = new LruCache<{ readonly ms: number; readonly atMs: number }>(USAGES_MAX, () => 1)
   private running = 0
 
-  /** `permits`: maximum number of uses at the same time. `perKeyMax`: maximum number of these for one key. */
+  /** `permits`: maximum number of uses at the same time. `perKeyMax`: maximum number of uses by one key at the same time. */
   constructor(
     private readonly permits: number,
     private readonly perKeyMax = permits,

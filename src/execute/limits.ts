@@ -50,8 +50,9 @@ export const MISSED_IN_ROW_MAX = 4
  * locks. D69
  */
 export const READ_CONNECTIONS_MIN = 2
-/** Interval of attempts to end the connections of a write that was given up, and the maximum number of attempts. */
+/** Interval of attempts to end the connections of a write that was given up. */
 export const TERMINATE_EVERY_MS = 250
+/** Maximum number of attempts to end the connections of a write that was given up. */
 export const TERMINATE_ATTEMPTS_MAX = 240
 
 /**
@@ -67,12 +68,11 @@ export const MEMORY_CONNECTIONS = 2 * QUESTIONS_POOL + 1
 
 // Reads and writes.
 
-/**
- * Maximum number of statements in flight, and of writes among them: of all API keys, and of one key. Further statements are
- * refused at once. D39
- */
+/** Maximum number of statements in flight, of all API keys. Further statements are refused at once. D39 */
 export const QUERIES_MAX = 1_000
+/** Maximum number of writes in flight, of all API keys. Further writes are refused at once. D39 */
 export const WRITES_MAX = 600
+/** Maximum number of writes in flight of one API key. Further writes of the key are refused at once. D39 */
 export const WRITES_PER_KEY_MAX = 400
 /**
  * Share of a write's time after which it is not sent any more: if it were sent later, its outcome could be unknown at its
@@ -87,18 +87,21 @@ export const READ_RESERVE_MS = 240
 
 // Batches.
 
-/**
- * Time after which a batch no longer delays the next batch of its text. It is shorter for writes, because they can wait for
- * locks.
- */
+/** Time after which a batch of reads no longer delays the next batch of its text. */
 export const READ_BATCH_MS_MAX = 500
-export const WRITE_BATCH_MS_MAX = 100
 /**
- * Maximum number of runs in the first batch of a text, and the bounds of this maximum for later batches. The lower bound is two:
- * a single run is not timed as a batch, so the maximum could not rise again.
+ * Time after which a batch of writes no longer delays the next batch of its text. It is shorter than for reads, because writes
+ * can wait for locks.
  */
+export const WRITE_BATCH_MS_MAX = 100
+/** Maximum number of runs in the first batch of a text. Fast batches raise this maximum, slow batches lower it. */
 export const BATCH_RUNS_FIRST = 8
+/**
+ * Lower bound of the maximum number of runs in a batch. It is two: a single run is not timed as a batch, so a maximum of one
+ * could not rise again.
+ */
 export const BATCH_RUNS_MIN = 2
+/** Upper bound of the maximum number of runs in a batch. */
 export const BATCH_RUNS_MAX = 64
 /** Time of a full batch below which the maximum number of runs is doubled. */
 export const BATCH_FAST_MS_MAX = 50
@@ -112,11 +115,9 @@ export const BATCH_SLOW_MS_MIN = 250
  * may wait for locks.
  */
 export const LISTS_SHARE = 0.45
-/**
- * Maximum number of waiting lists, of all API keys and of one key. Further lists are refused, because they would miss their
- * deadline.
- */
+/** Maximum number of waiting lists, of all API keys. Further lists are refused, because they would miss their deadline. */
 export const LISTS_WAITING_MAX = 1_000
+/** Maximum number of waiting lists of one API key. Further lists of the key are refused. */
 export const LISTS_WAITING_PER_KEY_MAX = 200
 /**
  * Maximum time of a list in the shared pool, where statements of the same connection wait for it. After a slower list, the next
@@ -160,10 +161,9 @@ const LIMITS = {
   QUERIES_MAX,
   WRITES_MAX,
   WRITES_PER_KEY_MAX,
-  /**
-   * Time after which a write is not sent any more, and latest time at which PostgreSQL says that the row of a write is locked.
-   */
+  /** Time after which a write is not sent any more. */
   WRITE_SENT_MS: WRITE_SENT_SHARE * QUERY_MS_MAX,
+  /** Latest time at which PostgreSQL says that the row of a write is locked. */
   WRITE_LOCKED_MS: WRITE_SENT_SHARE * QUERY_MS_MAX + LOCK_MS_MAX,
   /** Time that a read takes to pause, and to wait for the lock again. */
   READ_LOCKED_MS: WAIT_PAUSE_FACTOR_MAX * WAIT_PAUSE_MS + LOCK_MS_MAX,

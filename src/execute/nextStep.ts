@@ -9,7 +9,7 @@ export interface FailedAttempt {
   readonly attempt: number
   /** True if the statement has no effect when it is done a second time: a read, or a write with an Idempotency-Key. */
   readonly isRepeatable: boolean
-  /** True if the statement may wait for a lock, and has time left for that. */
+  /** True if the statement may wait for a lock, and has time left to wait. */
   readonly mayWaitForLock: boolean
   /** True if this pool has no connection, and the fallback database can run the statement. */
   readonly hasFallback: boolean
