@@ -201,8 +201,8 @@ function parseGroup(group: Group, value: unknown, into: Reading) {
 }
 
 /**
- * Sets the parts of an object to their defaults. Parts that the caller does not see do not exist for it. If the caller may not
- * set one of the parts, adds a fault instead.
+ * Sets the parts of an object to their defaults. Parts that the caller does not see do not exist for the caller. If the caller
+ * may not set one of the parts, adds a fault instead.
  */
 function clearGroup({ name, properties }: Group, { settable, assignments, faults }: Reading) {
   const parts = properties.filter(({ writable }) => writable)

@@ -245,7 +245,7 @@ function withNumbersAsWritten(_key: string, value: unknown, context?: { source: 
   return typeof value === 'number' && context ? new JsonNumber(context.source) : value
 }
 
-/** Returns the reason why a text is not JSON, which continues "is not JSON: ". `error`: thrown by JSON.parse. */
+/** Returns the reason why a text is not JSON. The caller puts it after "is not JSON: ". `error`: thrown by JSON.parse. */
 export function faultOf(error: unknown): string {
   return excerpt(errorOf(error).message.replace('JSON Parse error: ', ''))
 }

@@ -23,11 +23,9 @@ export interface ChangesQuery {
   readonly hasRows: boolean
 }
 
-/**
- * Error codes for repeated parameters of a row's history. `CODES` has the error codes for the change feed; a null in it means
- * that the repeated values are joined.
- */
+/** Error code for a repeated parameter of a row's history, by parameter. */
 const CODES_OF_ROW = { after: 'InvalidToken', PageSize: 'InvalidPageSize' } as const
+/** Error code for a repeated parameter of the change feed, by parameter. Null: the repeated values are joined by commas. */
 const CODES = { ...CODES_OF_ROW, entity: null, wait: 'InvalidWait', rows: 'InvalidForm' } as const
 
 /**

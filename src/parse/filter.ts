@@ -90,9 +90,9 @@ export function addFilter(filters: Filter[], filter: Filter): void {
 }
 
 /**
- * Appends the filters of the view and, if the request has `may`, the filters of its reach. They do not count as filters of the
- * request, and are not merged with its filters: otherwise a client's `Status[]=Declined` would widen a right's
- * `Status[]=Approved`.
+ * Appends the filters of the view and, if the request has `may`, the filters of its reach. The appended filters do not count as
+ * filters of the request, and are not merged with the request's filters: otherwise a client's `Status[]=Declined` would widen a
+ * right's `Status[]=Approved`.
  */
 export function withFiltersOf({ filters: ofView }: View, filters: readonly Filter[], may: Reach | null): readonly Filter[] {
   const ofRights = may === null ? ofView : [...ofView, ...may.filters]

@@ -139,8 +139,8 @@ function faultOfSort(view: View, name: string, before: readonly Sort[]): string 
 }
 
 /**
- * Returns the path that a name spells. If it spells none, and no property has a similar name, returns the path that it probably
- * means. Returns null if the name means no path.
+ * Returns the path that a name spells. If the name spells no path, and no property has a similar name, returns the path that the
+ * name probably means. Returns null if the name means no path.
  */
 function pathOf(view: View, name: string): string | null {
   const related = findRelated(view, readDirected(name)?.name ?? name)

@@ -16,7 +16,7 @@ const VERBS = ['update', 'delete'] as const
 const FORM = 'may is update, update with names of properties as in update(Status), or delete'
 const WRITE = /^([^()]*)(?:\((.*)\))?$/s
 
-/** Hints for methods, and for verbs that `may` does not take. */
+/** Hints for values that `may` does not take: HTTP methods and other verbs. */
 const HINTS = new Map([
   ['patch', ' For PATCH write update.'],
   ['put', ' For PUT write update.'],

@@ -9,7 +9,7 @@ import { listed, plain } from './names.ts'
 /** A path that a name probably means. */
 export interface MeantPath {
   readonly name: string
-  /** True if the name contains the reference; false if the name is only that of the property at the end of the path. */
+  /** True if the given name contains the reference; false if it has only the name of the property at the end of the path. */
   readonly namesReference: boolean
 }
 

@@ -61,10 +61,9 @@ export function hintForFilter(view: View, name: string, value: string): string |
   return null
 }
 
-/**
- * Matches comparisons such as OData's `Status eq 'A'`, `status:A` and `status==A`. `CALL` matches OData's `contains(Name,'x')`.
- */
+/** Matches comparisons such as OData's `Status eq 'A'`, `status:A` and `status==A`. */
 const COMPARISON = /^(?<name>[\w./]+)\s*(?:\s(?<word>eq|ne|[gl][te]|in)\s|(?<sign>[<>]=?|!=|==?|:))\s*(?<value>.+)$/i
+/** Matches comparisons that are written as calls, such as OData's `contains(Name,'x')`. */
 const CALL = /^(?<word>contains|startswith)\((?<name>[\w./]+),(?<value>.+)\)$/i
 const WORDS: Readonly<Record<string, string>> = { '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge', '!=': 'ne' }
 

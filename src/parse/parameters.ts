@@ -12,7 +12,7 @@ import { findMember } from './names.ts'
 import { faultOfName } from './nearestProperty.ts'
 import { faultOfPath, findRelated, meantPath } from './paths.ts'
 
-/** One `name=value` of a query string, decoded; `raw` as the client wrote it. */
+/** One `name=value` of a query string, decoded. `raw`: the parameter as the client wrote it, not decoded. */
 export interface Parameter {
   readonly name: string
   readonly value: string
@@ -85,7 +85,7 @@ export interface CommonParameters {
   cursor?: string
   bom?: boolean
   excel?: boolean
-  /** True if the language writes decimals with a comma. */
+  /** True if the language in the parameter `locale` writes decimals with a comma. */
   locale?: boolean
   may?: string
 }

@@ -14,7 +14,7 @@ const REFERENCES_MAX = 2
 /** The first step of a path: a reference, the view of the rows to which it leads, and the rest of the path. */
 interface Step {
   readonly reference: Property
-  /** Null: the caller may not read the rows to which the reference leads. */
+  /** View of the rows to which the reference leads; null: the caller may not read these rows. */
   readonly view: View | null
   readonly rest: string
 }

@@ -48,7 +48,7 @@ function faultOfMatch(entity: Entity, view: View, name: string, known: string | 
 /** A row of the body, with the value by which its stored row is looked for. */
 export interface MatchedRow {
   readonly index: number
-  /** Null: the row is no object. */
+  /** The row as JSON; null: the row is no object. */
   readonly body: JsonObject | null
   /** The value as text for PostgreSQL; null: the value is missing or wrong. */
   readonly value: string | null
