@@ -26,8 +26,9 @@ export function credentialOf({ headers }: Request, takesTokens: boolean): Creden
   return token === undefined ? undefined : { kind: 'token', text: token }
 }
 
-/** Match the header of a client that tries to send a key, or a token, even if the header is not well formed. */
+/** Matches the header of a client that tries to send a key, even if the header is not well formed. */
 const MEANS_KEY = /^\s*ApiKey\b/i
+/** Matches the header of a client that tries to send a token, even if the header is not well formed. */
 const MEANS_TOKEN = /^\s*Bearer\b/i
 
 /**

@@ -63,8 +63,8 @@ export class Documents {
 
 /**
  * Returns the cache key of a document: everything in the rights that the document shows, such as verbs, properties and operators.
- * The values of filters are left out, because no document has them. They differ by person, and making a document for each person
- * would block the process.
+ * The values of filters are left out, because no document has them. These values differ by person, and making a document for each
+ * person would block the process.
  */
 function topicsOf({ fault, rights }: GrantedRights): string {
   const namesOf = (filters: readonly Filter[] | null) => filters?.map(({ property, operator }) => [property.name, operator.sign])

@@ -112,8 +112,9 @@ const asks = new WeakMap<Request, number>()
 const isReading = (method: string) => method === 'GET' || method === 'HEAD'
 
 /**
- * Adds headers to a request of `ask` that is of the same kind (read or write) as the client's request. The first of these
- * requests gets the client's headers. Each later request gets its own Idempotency-Key, derived from the client's.
+ * Copies headers of the client's `request` to the `headers` of a request that `ask` sends, if both requests read or both write.
+ * The first request that `ask` sends gets all headers in `HEADERS`. Each later request gets only an Idempotency-Key, which is
+ * derived from the client's Idempotency-Key.
  */
 function passOn(request: Request, method: string, headers: Headers) {
   if (isReading(method) !== isReading(request.method)) return

@@ -33,8 +33,8 @@ export interface Location {
 /** A location that Elysia has matched. */
 export interface Match extends Location {
   /**
-   * Path for which the match is right; null if the match is right for all paths. Elysia reads a wrong path from some URLs, so
-   * this path must be compared with that of the request.
+   * The match is valid only for a request with this path; null: it is valid for every request. Elysia reads a wrong path from
+   * some URLs, so the caller must compare this path with the path of the request.
    */
   readonly path: string | null
 }

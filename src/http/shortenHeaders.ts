@@ -22,7 +22,7 @@ const LINKS_LENGTH_SAFE = 1024
 /** One way to shorten a head, and whether the client loses a cursor by it. */
 interface Step {
   readonly shorten: (headers: Headers) => void
-  /** True if a link loses its cursor, so that it leads to its page only by the page's number. */
+  /** True if a link loses its cursor: then the link names its page only by number. */
   readonly dropsCursor: boolean
 }
 
