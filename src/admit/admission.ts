@@ -42,7 +42,7 @@ const UNCONFIRMED: Identified = { principal: null, isConfirmed: false, refusal: 
 const NOT_LOOKED_UP: Identified = { principal: null, isConfirmed: true, refusal: null }
 
 export class Admission {
-  /** `persons`: null if the server takes no tokens. */
+  /** `persons`: finds the person of a token; null if the server takes no tokens. */
   constructor(
     readonly keyring: Keyring,
     readonly limiters: Limiters,

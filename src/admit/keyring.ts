@@ -51,7 +51,9 @@ export class Keyring {
     return this.bootstrap !== null || this.entries.size > 0
   }
 
-  /** Replaces all keys of the database. `withheld`: keys that cannot be charged yet, so `find` does not return them. */
+  /**
+   * Replaces all keys that come from the database. `withheld`: keys that cannot be charged yet, so `find` does not return them.
+   */
   replace(keys: readonly KeyRecord[], withheld: readonly KeyRecord[] = []): void {
     const entriesOf = (records: readonly KeyRecord[]) =>
       new Map(

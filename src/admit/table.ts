@@ -17,8 +17,9 @@ export const SEEN = 4
 export const OWNER = 5
 const ENTRY_WORDS = 8
 
-/** Bits of a cell: 31 bits for a time in milliseconds, and one bit that changes with each lap of the ring. */
+/** Mask of the bits of a cell that hold a time in milliseconds. */
 export const TIME = 0x7fffffff
+/** Mask of the bit of a cell that changes with each lap of the ring. */
 export const LAP = ~TIME
 
 /**
