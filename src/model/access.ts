@@ -73,8 +73,8 @@ export interface UpdateAccess extends BodyAccess {
   /** True if one right lets the key set all writable properties, which PUT needs. */
   readonly isComplete: boolean
   /**
-   * Returns the guard of an update that sets these properties. Null: the key may read every row, and set the properties in every
-   * row.
+   * Returns the guard of an update that sets these properties. Returns null if the key may read every row, and set the properties
+   * in every row.
    */
   guardOf(changed: Iterable<Property>): Guard | null
 }
@@ -95,8 +95,8 @@ export interface Guard {
    */
   readonly references: ReadonlyMap<Property, readonly Filter[]>
   /**
-   * Filters of the right to read the entity. The answer is the row if it matches them, else only its id. Null: the key has no
-   * right to read, so the answer is the id.
+   * Filters of the right to read the entity. A write answers with the row if the row matches the filters, else only with its id.
+   * Null: the key has no right to read, so each write answers with the id.
    */
   readonly readable: readonly Filter[] | null
   /** Key of the guard in caches of statements: guards that compile to the same SQL have the same key, whatever their values. */

@@ -17,8 +17,8 @@ export interface Batch {
    */
   readonly matchBy: 'number' | 'numbers' | 'position' | 'id'
   /**
-   * Indexes of a run's values, each with the index of the column that equals the value in the run's row. `position` compares
-   * them if some runs return no row. Undefined: every run returns a row.
+   * Pairs of indexes: of a value of the run, and of the column in which the run's row has the same value. If some runs return no
+   * row, `position` compares these values and columns, to find the run of each row. Undefined: every run returns a row.
    */
   readonly keyColumns?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** Index of a value. Runs in which this value is equal are not executed in the same batch. Null: all runs can share a batch. */

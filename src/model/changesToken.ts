@@ -55,8 +55,8 @@ export class SealedTokens {
   }
 
   /**
-   * Reads a sealed or a plain token. Returns null if the text has neither form. A token that another secret has sealed gets an
-   * empty run, so it counts as expired, like a plain token of another database.
+   * Reads a sealed or a plain token. Returns null if the text has neither form. For a token that another secret has sealed,
+   * returns a token with an empty run: it counts as expired, like a plain token of another database.
    */
   read(text: string): ChangesToken | null {
     const plain = readToken(text)

@@ -16,7 +16,7 @@ const LONGEST_END = '_current'
 /** Length that is assumed for values of kinds without a maximum length, when the length of a computed text is calculated. */
 const VALUE_LENGTH_MAX = 100
 
-/** A field of a declaration with its path: one name, or the names of its object and of the part. */
+/** A field of a declaration. `path`: name of the field; for a part of an object, the names of the object and of the part. */
 export interface NamedField {
   readonly path: readonly string[]
   readonly field: Field
@@ -38,7 +38,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
       : [{ path: [key], field }],
   )
   for (const [key, field] of Object.entries(fields)) {
-    // An object may be called `sum`: parameters of its parts have a dot in their names.
+    // An object may be called `sum`: filters name only its parts, such as `Sum.Days`.
     const reserved = [...RESERVED_PARAMETERS, ...('group' in field ? [] : [...GROUPING_PARAMETERS, ...AGGREGATES])]
     if (reserved.some((parameter) => parameter.toLowerCase() === key.toLowerCase()))
       fail(`cannot have a property called ${key}: lists or summaries have a parameter of that name`)

@@ -136,8 +136,8 @@ export interface View extends Entity {
    */
   readonly signedText: string
   /**
-   * Returns the view of the rows to which a reference leads. Null: the key may not read them, so no path leads through the
-   * reference.
+   * Returns the view of the rows to which a reference leads. Returns null if the key may not read these rows: then no path leads
+   * through the reference.
    */
   related(reference: Property): View | null
   /**
@@ -285,8 +285,8 @@ export function keyColumnOf(column: string): string {
 }
 
 /**
- * Makes a reference. If a sibling field copies along it, the foreign key also compares the copied value, in a separate key
- * column.
+ * Makes a reference. `siblings`: fields of the same entity. If one of them is copied along the reference, the reference also
+ * names the columns of this copy.
  */
 function toReference(table: string, key: string, entity: string, siblings: Fields): Reference {
   const [name, field] =

@@ -11,9 +11,9 @@ const UNSURE =
   /[\u1abf-\u1aff\u1dfa\u07fd\u0897-\u089f\u08ca-\u08d3\u09fe\u0c3c\u0eba\ua82c\u11a7\u1715\u1c80-\u1cbf\u2c2f\ua7b8-\ua7ff\u{10400}-\u{1efff}\p{Cn}]/u
 
 /**
- * Letters that Unicode does not decompose, and the letters that people type for them. These are all such letters of Latin-1 and
- * Latin Extended-A, replaced as by CLDR's Latin-ASCII (but ŉ without its apostrophe), and ς. Other letters, such as ə and ɓ,
- * stay: Unicode sorts them as separate letters, and people have no common spelling for them.
+ * Letters that Unicode does not decompose, and the letters that people type for them. The list has ς, and all such letters of
+ * Latin-1 and Latin Extended-A. They are replaced as by CLDR's Latin-ASCII, but ŉ loses its apostrophe. Letters such as ə and ɓ
+ * are not replaced: Unicode sorts them as separate letters, and people have no common spelling for them.
  */
 const SINGLE = { from: 'ðøđħıĸłŉŋŧſŀς', to: 'dodhiqlnntslσ' }
 /**

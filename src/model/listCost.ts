@@ -5,7 +5,10 @@ import { order } from './query.ts'
 
 /** Estimated cost of a list. */
 export interface ListCost {
-  /** Column and id of a row that all rows of the list refer to, so that the list is short. Null: there is no such row. */
+  /**
+   * Column and id, such as `employee_id 7`. All rows of the list refer to the row with this id, so the list is short. Null: the
+   * filters do not require such a reference.
+   */
   readonly parentRow: string | null
   /**
    * True if PostgreSQL reads or sorts the whole table. If `parentRow` is set, it reads or sorts only the rows that refer to the
@@ -29,8 +32,8 @@ function hasRange({ property, operator, either }: Filter): boolean {
 }
 
 /**
- * Returns column and id of a row that all matching rows refer to; for a union, those of one such row for each alternative. Null:
- * there is no such row.
+ * Returns column and id, such as `employee_id 7`, if all matching rows refer to the row with this id. For a union, returns a
+ * column and an id for each alternative. Returns null if the filters do not require such a reference.
  */
 export function parentRowOf(filters: readonly Filter[]): string | null {
   for (const { property, operator, value, either } of filters) {

@@ -32,7 +32,7 @@ export interface Operator {
   readonly folded: 'anywhere' | 'beginning' | null
   /** True if all parameters of one name form a single filter, whose values are alternatives. */
   readonly isAny: boolean
-  /** True if the operand is the id of a row, and a row matches if its references lead to that row at any depth. */
+  /** True if the operand is an id, and the operator matches rows whose references lead, at any depth, to the row with this id. */
   readonly isChain: boolean
   /** Compiles the condition for an empty operand, which means "no value"; null: an empty operand is not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null

@@ -124,7 +124,7 @@ export interface AskedWrite {
   readonly properties: readonly Property[]
 }
 
-/** The rows for which at least one of the caller's rights admits the write `write`. */
+/** Rows on which the caller may carry out `write`, by at least one right. */
 export interface Reach {
   readonly write: AskedWrite
   readonly filters: readonly Filter[]
@@ -136,7 +136,10 @@ export interface Reach {
 
 /** A request for a list, checked and typed. */
 export interface ListQuery extends FiltersAndSorts {
-  /** Rows to which `may` restricts the list; `filters` contains these conditions, too. Null: the request has no `may`. */
+  /**
+   * Rows to which `may` restricts the list. The filters of `may` are in the list's `filters`, too. Null: the request has no
+   * `may`.
+   */
   readonly may: Reach | null
   /** Number of rows of a page, 5 to 50; for a summary 5 to 1,000 groups. */
   readonly pageSize: number

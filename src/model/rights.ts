@@ -17,10 +17,7 @@ export function allows(rights: Rights, plural: string, action: Action): boolean 
   return names.has(EVERY) || names.has(plural)
 }
 
-/**
- * Parses rights such as `Companies:read,Absences:write,*:read`, in upper or lower case. @throws RangeError that names the faulty
- * part
- */
+/** Parses rights such as `Companies:read,Absences:write,*:read`, ignoring case. @throws RangeError that names the faulty part */
 export function parseRights(text: string, plurals: readonly string[]): Rights {
   return collect(text.split(',').map((part) => parseRight(part.trim(), plurals)))
 }

@@ -13,7 +13,7 @@ export type Aggregate = (typeof AGGREGATES)[number]
 /** Maximum groups of a summary. D76 */
 export const GROUPS_MAX = 250_000
 
-/** A property by which rows are grouped, or by whose periods they are grouped. */
+/** A property by which rows are grouped. Dates and date-times can also be grouped by period. */
 export interface GroupKey {
   readonly property: Property
   /** Period by which a date is grouped. Null: rows with the same value form a group. */
@@ -23,9 +23,9 @@ export interface GroupKey {
    */
   readonly zone: Zone | null
   /**
-   * Reference along which the property is copied, if it is the copied name of another row. The reference is a group key, too,
-   * since several rows can have the same name. Null: the property is no copied name, or the request may not read the reference.
-   * D92
+   * If the property is the copied name of another row: the reference along which the name is copied. The reference is a group
+   * key, too, since several rows can have the same name. Null: the property is no copied name, or the request may not read the
+   * reference. D92
    */
   readonly names: Property | null
 }
@@ -71,7 +71,7 @@ export function figureIndex(figures: readonly Figure[], name: Figure['name'], pr
   return figures.findIndex((figure) => figure.name === name && figure.property === property)
 }
 
-/** Returns the time zone of a summary's periods; null: the periods are those of UTC. */
+/** Returns the time zone of a summary's periods. Returns null if the periods are those of UTC. */
 export function zoneOf({ keys }: SummaryQuery): Zone | null {
   return keys.find(({ zone }) => zone !== null)?.zone ?? null
 }

@@ -50,7 +50,7 @@ export class Zone {
     this.addChanges(first, CYCLE_START)
   }
 
-  /** Returns the zone of this name, such as `Europe/Amsterdam`, in upper or lower case; null: there is no such zone. */
+  /** Finds a zone by its name, such as `Europe/Amsterdam`, ignoring case. Returns null if there is no such zone. */
   static named(text: string): Zone | null {
     const lower = text.toLowerCase()
     const known = zones.get(lower)
