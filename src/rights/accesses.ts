@@ -79,8 +79,8 @@ export function hasSameFields({ collection, properties: one }: Right, { properti
 const VIEWS_MAX = 100
 
 /**
- * Returns the cache of a right's views. The key of a view has the texts of the rights to entities to which references lead. API
- * keys with the same texts share a view.
+ * Returns the cache of a right's views. A cache key has the texts of the rights to entities to which references lead. API keys
+ * whose rights have the same texts share a view.
  */
 const viewsOfRight = memoize((_: Right) => new LruCache<View>(2 * VIEWS_MAX, () => 1))
 
@@ -297,9 +297,9 @@ export function settableOf({ collection, properties }: Right): ReadonlySet<Prope
 }
 
 /**
- * Returns the conditions that a row must meet after an update. These are the filters of `becomes`, and each filter of the right
- * whose property the key may set and `becomes` does not name. A key may set the property of a path if it may set the path's
- * reference.
+ * Returns the conditions that a row must meet after an update. These are the filters of `becomes` and some of the right's own
+ * filters. An own filter counts if the key may set its property, and `becomes` does not name the property. A key may set the
+ * property of a path if it may set the path's reference.
  */
 export function afterUpdate(right: Right): readonly Filter[] {
   const becomes = right.becomes ?? []
@@ -328,9 +328,9 @@ interface Settable {
 }
 
 /**
- * Returns for each reference the filters that the referenced row must match: the filters of the rights to read it. A reference is
- * left out if each of the rights sets its value (`fixed`), because this value may name any row. If only some of the rights set
- * its value, the reference may also name the rows that they set.
+ * Returns for each reference the filters that the referenced row must match: the filters of the rights to read the row. A
+ * reference is left out if each right to set it leaves only one value (`fixed`), because this value may name any row. If only
+ * some of these rights do so, the reference may also name the rows that their values name.
  */
 function references(parts: Parts, rights: readonly Settable[]): Guard['references'] {
   const found = new Map<Property, readonly Filter[]>()

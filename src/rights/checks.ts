@@ -260,8 +260,8 @@ function hiddenIn(reads: readonly Right[], properties: readonly Property[]): rea
 }
 
 /**
- * Returns a filter of a right to read that hides rows which `right` can change; undefined if one of the rights to read shows all
- * these rows, or there is no right to read.
+ * Returns a filter that hides rows which `right` can change: a filter of one of the rights to read. Returns undefined if one of
+ * these rights shows all rows that `right` can change, or there is no right to read.
  */
 function widerThan(reads: readonly Right[], right: Right): Filter | undefined {
   const missing = reads.map((read) => read.filters.find((filter) => !right.filters.some((given) => implies(given, filter))))

@@ -121,7 +121,7 @@ function verbsOf(word: string, fail: Fail): readonly Verb[] {
   return fail(`a right begins with ${listed(known, 'or')}.${method ? ` For ${word} write ${method}.` : suggest(word, known)}`)
 }
 
-/** Returns the entity or named view with this name in its address; upper and lower case are the same. */
+/** Returns the entity or named view that has this name in addresses, ignoring case. */
 export function collectionOf<Of extends Collection>(name: string, collections: readonly Of[], fail: Fail): Of {
   const found = collections.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (found) return found
