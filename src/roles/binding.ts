@@ -19,8 +19,8 @@ interface Values {
 /** Reason why a variable has no value, or no value that the property can have: then the right does not exist. */
 export class Missing {
   /**
-   * `told`: the reason in words for the person herself, if her own claim is at fault. It reveals nothing of the roles file but
-   * the name of the claim. Null: the person is told no reason.
+   * `told`: the reason in words for the person herself, if her own claim is at fault. The words reveal nothing of the roles file
+   * but the name of the claim. `told` is null if the person is told no reason.
    */
   constructor(
     readonly reason: string,

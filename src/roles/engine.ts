@@ -23,11 +23,9 @@ const KEPT_BYTES_MAX = 192 * 2 ** 20
 const BYTES_OF_PERSON = 12_000
 /** Maximum memory of the bound rights that persons share, in bytes, for the two generations of the cache together. */
 const SHARED_BYTES_MAX = 128 * 2 ** 20
-/**
- * Estimated memory of a bound right, in bytes: a fixed part, and a part for each character of its text. The text counts, because
- * a list may have 1,000 values.
- */
+/** Estimated memory of a bound right without its text, in bytes. */
 const BYTES_OF_RIGHT = 1_500
+/** Estimated memory of a character in the text of a bound right, in bytes. A list of 1,000 values makes the text long. */
 const BYTES_OF_CHARACTER = 10
 
 /**
@@ -176,8 +174,8 @@ export class Engine {
   }
 
   /**
-   * Returns each right that the person has once, in the order of the file, with the first role that gives it. Skips rights
-   * without values for their variables.
+   * Returns the rights that exist for the person, in the order of the file. Each right occurs once, and has as its origin the
+   * first role that gives it.
    */
   private originsOf(outcomes: readonly Outcome[]): Map<Right, Origin & { readonly line: number }> {
     const origins = new Map<Right, Origin & { readonly line: number }>()
@@ -189,7 +187,7 @@ export class Engine {
     return origins
   }
 
-  /** Returns one and the same object for rights of the same text, so that persons share its view. */
+  /** Returns the same object for all rights with the same text, so that persons share the views that belong to this object. */
   private readonly share = (right: Right): Right => {
     const key = keyOf(right)
     const shared = this.shared.get(key)

@@ -30,8 +30,8 @@ export class PersonRights extends NarrowRights {
   private readonly reads = new Map<string, Right | undefined>()
 
   /**
-   * `rights`: bound rights in the order of the file, each text once. `share` returns one and the same object for rights of the
-   * same text, so that persons share its view.
+   * `rights`: bound rights in the order of the file, each text once. `share` returns the same object for all rights with the same
+   * text, so that persons share the views that belong to this object.
    */
   constructor(
     rights: readonly Right[],

@@ -35,8 +35,9 @@ const FILE_LENGTH_MAX = 500_000
 const VIEWS_MAX = 50
 const ROLES_MAX = 100
 const KEYS_MAX = 200
-/** Maximum number of lines with rights, of all roles together and of one key. */
+/** Maximum number of lines with rights in the blocks of all roles together. */
 const ROLE_RIGHTS_MAX = 500
+/** Maximum number of lines with rights in the block of one key. */
 const KEY_RIGHTS_MAX = 100
 
 const KEYWORDS = ['me', 'view', 'role', 'key']

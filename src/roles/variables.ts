@@ -16,8 +16,9 @@ import { ANY_TIME, timeFor } from './requestTime.ts'
 export interface Scope {
   /** Entity of the person's own row; null if the line `me` is missing or faulty. */
   readonly me: Entity | null
-  /** Reason why claims cannot be used here, and reason why properties of `me` cannot; null if they can. */
+  /** Reason why claims cannot be used in this line; null if they can be used. */
   readonly claimsRefusal: string | null
+  /** Reason why properties of `me` cannot be used in this line; null if they can be used. */
   readonly ownRefusal: string | null
 }
 
