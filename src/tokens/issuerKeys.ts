@@ -11,7 +11,7 @@ const ASK_EVERY_MS = 30_000
 /** Age at which keys are read again, so that a key that the issuer has withdrawn is no longer accepted. */
 const RENEW_MS = 300_000
 /**
- * Interval of the timer, as a multiple of `ASK_EVERY_MS`. It is more than 1, because a request that comes too early by a moment
+ * Interval of the timer, as a multiple of `ASK_EVERY_MS`. It is more than 1: if the timer fired a moment too early, a reading
  * would be skipped.
  */
 const TIMER_RATIO = 1.1

@@ -53,8 +53,8 @@ export class TokenVerifier implements TokenCheck {
   }
 
   /**
-   * Returns the issuer's addresses for sign-in. Null: the issuer has no addresses that can be used, or does not answer within a
-   * second. Never rejects.
+   * Returns the issuer's addresses for sign-in. Returns null if the issuer has no addresses that can be used, or does not answer
+   * within a second. Never rejects.
    */
   async signInEndpoints(): Promise<SignInEndpoints | null> {
     if (this.keys.endpoints === null) await withDeadline(this.keys.ask(), PAGE_MS_MAX, () => undefined)
@@ -86,8 +86,8 @@ export class TokenVerifier implements TokenCheck {
   }
 
   /**
-   * Returns a fault that makes a token invalid, whatever its signature is; null if there is none. The issuer is not asked for
-   * keys because of such a token.
+   * Returns a fault that makes a token invalid, whatever its signature is; null if there is none. If there is a fault, the issuer
+   * is not asked for new keys.
    */
   private faultOf(token: string): string | null {
     try {
