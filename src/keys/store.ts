@@ -214,7 +214,7 @@ function insertKey(sql: postgres.TransactionSql, key: KeyRecord, ends: postgres.
     returning ${secondsOf(sql, 'ends')} as ends`
 }
 
-/** Returns SQL for the end of a key, `lifetimeMs` from now. Null: the key never ends. */
+/** Returns SQL for the end of a key, `lifetimeMs` from now. If `lifetimeMs` is null, the key never ends. */
 function endAfter(sql: postgres.ISql, lifetimeMs: number | null) {
   return lifetimeMs === null ? sql`null` : sql`now() + ${lifetimeMs}::bigint * interval '1 millisecond'`
 }
