@@ -15,8 +15,8 @@ export function plainHeader(name: string): string {
 }
 
 /**
- * Returns the meaning that has the header among its names, in upper or lower case. If there is none, compares the names by
- * `plainHeader`. Returns undefined if no name is equal to the header.
+ * Returns the meaning that has the header among its names, ignoring case. If there is none, compares the names by `plainHeader`.
+ * Returns undefined if no name is equal to the header.
  */
 export function findColumn<Of>(header: string, columns: readonly NamedColumn<Of>[]): Of | undefined {
   const lower = header.trim().toLowerCase()
@@ -58,14 +58,14 @@ export function parseMapping(texts: readonly string[]): HeaderMapping {
   return mapping
 }
 
-/** Returns the entry of a mapping for a header, in upper or lower case; undefined if the mapping has none. */
+/** Finds the entry of a mapping for a header, ignoring case and repeated spaces. Returns undefined if there is none. */
 function mappedName(mapping: HeaderMapping, header: string): string | null | undefined {
   return mapping.get(keyOf(header))
 }
 
 /**
- * Returns the entry of a mapping for a column of a file, by its header or its position from 1; undefined if the mapping has none.
- * A header that is a number takes precedence over a position.
+ * Finds the entry of a mapping for a column of a file: by the column's header, or by its position from 1. A header that is a
+ * number takes precedence over a position. Returns undefined if there is none.
  */
 export function mappedColumn(
   mapping: HeaderMapping,

@@ -60,7 +60,10 @@ const FIRST_LINE = /^[\r\n]*([^\r\n]+)[\r\n]/
 const NAMED_SEPARATOR = /^"?sep=(.*?)"?$/i
 const SEPARATORS = [',', ';', '\t', '|']
 
-/** Returns a reader for the separator of the file. Null: more text is needed, because `text` ends before the first line does. */
+/**
+ * Returns a reader for the separator of the file. Returns null if more text is needed, because `text` ends before the first line
+ * does.
+ */
 function readerOf(text: string): RecordReader | null {
   const [, firstLine] = FIRST_LINE.exec(text) ?? []
   const lineOf = () => 1 + lineEndsIn(/^[\r\n]*/.exec(text)?.[0] ?? '')
@@ -84,7 +87,7 @@ const QUOTED = /(?<=^|[,;\t|\n])[^\S\n]*"(?:[^"]|"")*(?:"|$)/g
 
 /**
  * Returns the separator that most lines have equally often, outside of quotes. The header and the rows of a table have the same
- * number of separators; titles and texts do not. Null: no line has a separator.
+ * number of separators; titles and texts do not. Returns null if no line has a separator.
  */
 function separatorOf(text: string): string | null {
   const sample = text.slice(0, SAMPLE_LENGTH).replace(/\r\n?/g, '\n')
@@ -127,12 +130,11 @@ const QUOTE_MISPLACED = 'a text with a quote in it stands in quotes, and its quo
 class RecordReader {
   private text = ''
   private cells: (string | null)[] = []
-  /**
-   * Positions in `text`: where the unfinished record begins, where its last cell begins, and up to where the end of this cell was
-   * searched.
-   */
+  /** Position in `text` at which the unfinished record begins. */
   private recordStart = 0
+  /** Position in `text` at which the last cell of the unfinished record begins. */
   private cellStart = 0
+  /** Position in `text` up to which the end of the last cell was searched. */
   private searchStart = 0
   private recordLine = 1
   private cellLine = 1

@@ -82,9 +82,10 @@ async function deletePiece(progress: Progress, piece: Piece, onDone: (rows: numb
 }
 
 /**
- * Deletes the rows that have one of `versions`. These versions were read before the rows were compared with the import. A row
- * that still has one of the versions was not changed since, so it has the values of the import. If the deletion fails because of
- * a row, each half is tried.
+ * Deletes rows by one request, which succeeds only if each row has one of `versions`. These versions were known before the rows
+ * were compared with the import. So a row that still has one of them was not changed after the comparison, and has the values of
+ * the import. If a row has a different version, the rows are compared again. If the server refuses the deletion because of a row,
+ * each half of the rows is tried.
  */
 async function deletePart(
   progress: Progress,

@@ -12,12 +12,10 @@ const WIDE_CELLS = 3
  */
 const NOTE = /^[*†(]|\p{Letter}.* .*\p{Letter}|\p{Letter}:/u
 
-/**
- * Words of totals in the languages of Europe, at the beginning of a row's first cell. `TOTAL_ALONE`: words that must be the whole
- * cell.
- */
+/** Matches a word of a total in a language of Europe, at the beginning of a row's first cell. */
 const TOTAL =
   /^(?:(?:grand |sub-?)?total\p{Letter}{0,3}|gesamt\p{Letter}{0,5}|summe|insgesamt|totaal|razem|ogółem|łącznie|celkem|spolu|összesen|yhteensä|totalt|toplam|итого|всего|усього|разом|σύνολο)(?!\p{Letter})/iu
+/** Matches a first cell that consists only of a word which means a total, such as `Sum`. */
 const TOTAL_ALONE =
   /^(?:sum|suma|soma|somme|summa|count|anzahl|aantal|nombre|average|mean|mittelwert|durchschnitt|moyenne|media|średnia)\.?:?$/iu
 

@@ -1,6 +1,6 @@
 // Finds the row with the names of the columns: people write titles and notes above it. Runs in browsers, too.
 
-/** Maximum number of first rows among which the header is looked for. */
+/** Maximum number of rows at the beginning of a file among which the header is looked for. */
 export const HEADER_ROWS_MAX = 25
 /** Minimum number of known names that make a row the header: a single name can be a value, such as the job Manager. */
 const KNOWN_MIN = 2
@@ -26,7 +26,7 @@ export function headerIndex(rows: readonly (readonly (string | null)[])[], isKno
 
 /**
  * Joins a header of two rows to one name per column, such as `January From`. The first row has groups, such as `January` above
- * `From` and `To`, and names above empty cells of the second row. Null: the second row belongs to the table.
+ * `From` and `To`, and names above empty cells of the second row. Returns null if the second row is no part of the header.
  */
 export function joinedHeader(top: readonly (string | null)[], second: readonly (string | null)[]): (string | null)[] | null {
   const isFilled = (cells: readonly (string | null)[], index: number) => (cells[index] ?? '').trim() !== ''

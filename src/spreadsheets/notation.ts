@@ -91,7 +91,7 @@ function dayOrderOf(locale: string): DayOrder {
 
 /**
  * Converts a cell to the form that the API takes: `2026-09-01`, `2026-09-01T09:00:00Z`, `1234.5`, `true`. Times are in UTC, and a
- * day without a time stays a day. Null: in this language, the cell is not a value of the kind.
+ * day without a time stays a day. Returns null if, in this language, the cell is not a value of the kind.
  */
 export function readNotated(kind: NotatedName, cell: string, notation: Notation): string | null {
   return readByKind[kind](cell.trim(), notation)
@@ -226,8 +226,8 @@ const DAY_MARKS: Readonly<Record<string, RegExp>> = {
 
 /**
  * Proposes languages for columns of days that are not in the form of the API. Returns the languages in which all these columns
- * are valid, and the first column. If there are none, returns the languages in which one of the columns is valid, and this
- * column. `column`: null if no language is needed, or none is known.
+ * are valid, and the first column. If there are no such languages, returns the languages in which one of the columns is valid,
+ * and this column. `column` is null if no language is needed, or no fitting language is known.
  */
 export function proposeForColumns<Column extends { readonly cells: readonly string[] }>(
   columns: readonly Column[],

@@ -45,7 +45,7 @@ export function numberFormatOf(id: number, code: string | undefined): NumberForm
 /** Number of digits to which a spreadsheet rounds. A number in its file can have 17 digits, as in 0.30000000000000004. */
 const DIGITS = 15
 
-/** Returns a number of a file as the spreadsheet shows it, without an exponent. Null: the text is not a number. */
+/** Returns a number of a file as the spreadsheet shows it, without an exponent. Returns null if the text is not a number. */
 export function numberText(text: string, format: NumberFormat = PLAIN_NUMBER): string | null {
   const number = Number(text)
   if (text.trim() === '' || !Number.isFinite(number)) return null
@@ -66,8 +66,9 @@ function plainText(number: number): string {
 }
 
 const DAY_MS = 86_400_000
-/** Day 0 of the calendars of 1900 and of 1904, in ms since 1970. */
+/** Day 0 of the calendar of 1900, in ms since 1970. */
 const EPOCH_MS = Date.UTC(1899, 11, 30)
+/** Day 0 of the calendar of 1904, in ms since 1970. */
 const EPOCH_1904_MS = Date.UTC(1904, 0, 1)
 /**
  * Number of February 29, 1900, in the calendar of 1900. The day never existed, so the numbers of the days before it are one too
@@ -79,7 +80,7 @@ const SERIAL_MAX = 2_958_465
 
 /**
  * Returns a number of days as `2026-09-01`, `2026-09-01T09:00:00Z` or `09:00:00`. After a day, the time of midnight is written
- * only for the format `dayAndTime`. Null: the spreadsheet has no such day.
+ * only for the format `dayAndTime`. Returns null if the spreadsheet has no such day.
  */
 export function serialText(serial: number, format: TimeFormat, is1904: boolean): string | null {
   if (!(serial >= 0 && serial < SERIAL_MAX + 1)) return null

@@ -1,8 +1,8 @@
 // Words that people write where there is no value: N/A, NULL, -. Runs in browsers, too.
 
 /**
- * Matches a cell that is neither a number nor a day, and in most files no real text either. People are called Nan and Null, but
- * not NULL.
+ * Matches words and signs that people write for "no value", and that are no real text in most files. Case matters: people are
+ * called Nan and Null, but not NULL.
  */
 const PLACEHOLDER =
   /^(?:#?[nN]\/[aAdD]|#?NA|NULL|null|None|none|NONE|NIL|nil|NaN|nan|-+|–|—|\?+|\.{3}|k\. ?A\.|\((?:blank|leer|vide|vacío|empty|null)\))$/

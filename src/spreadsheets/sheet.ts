@@ -2,9 +2,11 @@
 import { type NumberFormat, numberText, PLAIN_NUMBER, serialText } from './numberFormats.ts'
 import { readParts, unescapeControls, type Workbook, WorkbookFault } from './workbook.ts'
 
-/** Maximum numbers of rows that have cells, of columns, and of cells in a sheet. The format allows 17 billion cells. */
+/** Maximum number of rows of a sheet that have cells. */
 const ROWS_MAX = 200_000
+/** Maximum number of columns of a sheet. */
 export const COLUMNS_MAX = 1_000
+/** Maximum number of cells of a sheet; the format allows 17 billion. */
 const CELLS_MAX = 4_000_000
 
 /** A row of a sheet that has cells. */
@@ -34,7 +36,7 @@ export interface ReadSheet {
 }
 
 /**
- * Returns the sheet of this name, in upper or lower case; without a name, the sheets that have rows and are not hidden.
+ * Returns the sheet of this name, ignoring case; without a name, the sheets that have rows and are not hidden.
  * @throws WorkbookFault
  */
 export function readSheets(workbook: Workbook, name: string | null): ReadSheet[] {

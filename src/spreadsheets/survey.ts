@@ -6,11 +6,9 @@ import { type Notation, proposalText, proposeForColumns } from './notation.ts'
 import { isPlaceholder, placeholderHint } from './placeholders.ts'
 import { footerText, type TableRow } from './table.ts'
 
-/**
- * Maximum number of values that are kept of a column, and maximum length of a kept value. The survey looks for days and for words
- * that stand for no value, which are short.
- */
+/** Maximum number of values that are kept of a column. */
 const VALUES_MAX = 1_000
+/** Maximum length of a kept value. The survey looks for days and for words that stand for no value; both are short. */
 const VALUE_LENGTH_MAX = 40
 /** Text that is kept in place of a longer value. */
 const LONG_VALUE = '…'

@@ -5,9 +5,9 @@ import { KIND_TRAITS, type KindName } from '../model/kindTraits.ts'
 export interface UniqueProperty {
   readonly kind: { readonly name: KindName }
   readonly writable: boolean
-  /** Null if the property is not a reference to another row. */
+  /** Reference of the property to another row; null if the property is no reference. */
   readonly reference: unknown
-  /** Null if several rows can have the same value. */
+  /** Unique constraint of the property; null if several rows can have the same value. */
   readonly unique: unknown
 }
 
