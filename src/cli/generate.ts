@@ -42,8 +42,8 @@ async function printClient(settings: ClientSettings): Promise<void> {
 /** Maximum number of tables in a file name. */
 const TABLES_MAX = 3
 /**
- * First number of a project's migrations. It is higher than the numbers of Roster's own migrations, because the database tells
- * migrations apart by their names.
+ * First number of a project's migrations. It is higher than the numbers of Roster's own migrations, so that no two migrations
+ * have the same name.
  */
 export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/

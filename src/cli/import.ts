@@ -186,7 +186,7 @@ function matchedBy(entity: Entity, name: string): Property {
   throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)
 }
 
-/** Returns the entity with this plural name, in upper or lower case. @throws CommandError that says what was probably meant */
+/** Returns the entity with this plural name, ignoring case. @throws CommandError that says what was probably meant */
 function entityNamed(name: string, entities: readonly Entity[]): Entity {
   const entity = entities.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (entity) return entity
@@ -213,7 +213,8 @@ async function undo(options: Options, { key, entitiesDir, journals }: UndoSettin
 
 /**
  * Returns the import with the id `word`, or else the latest import of the file `word` that can still be undone. `url`: the server
- * of `--url`; imports of the file into other servers do not count. Null: any server. @throws CommandError
+ * of `--url`, so that imports of the file into other servers do not count; null: imports into all servers count.
+ * @throws CommandError
  */
 function chosenImport(imports: readonly ImportSummary[], word: string, url: string | null): ImportSummary {
   const byId = imports.find(({ id }) => id === word)

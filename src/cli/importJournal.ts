@@ -83,7 +83,7 @@ export interface ImportRecord extends ImportSummary {
   readonly hiddenIds: number
 }
 
-/** Returns the folder of records in the user's data folder; null: the user has none. */
+/** Returns the folder of records in the user's data folder. Returns null if the user has no data folder. */
 export function journalFolder(environment: Readonly<Record<string, string | undefined>>): string | null {
   const home = environment.HOME || homedir()
   const own = environment.XDG_DATA_HOME

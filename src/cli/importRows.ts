@@ -72,9 +72,9 @@ export async function importRows(entity: Entity, path: string, plan: ImportPlan,
 }
 
 /**
- * Returns the text that stands for the file in Idempotency-Keys. Null: Idempotency-Keys are hashes of the rows, as for stdin and
- * `--again`. After an undo the file gets a new text: with the old text, the server would repeat its response to the undone
- * import. An import that continues keeps its text.
+ * Returns the text that stands for the file in Idempotency-Keys. Returns null for stdin and with `--again`: Idempotency-Keys are
+ * then hashes of the rows. After an undo the file gets a new text: with the old text, the server would repeat its response to the
+ * undone import. An import that continues keeps its text.
  */
 function keyNameOf(
   plan: ImportPlan,

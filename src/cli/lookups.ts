@@ -87,7 +87,10 @@ export class Lookup {
     })
   }
 
-  /** Returns a hint if the reference leads to the same table, so that the missing row may be in the file itself; else ''. */
+  /**
+   * Returns a hint if the reference leads to rows of the table into which the file is imported: the missing row may be in the
+   * file. Else returns ''.
+   */
   private orderHint(): string {
     if (!this.reference.reference?.isToItself) return ''
     return ' If it is a row of this file: import the file without this column first, then with it and --match.'

@@ -69,11 +69,9 @@ const NOT_SENT = -1
 const CANNOT_BE_SENT = -2
 /** Statuses of temporary failures, also those of a proxy whose server is down. */
 const PASSING = [NO_ANSWER, NOT_SENT, CANNOT_BE_SENT, 502, 503, 504]
-/**
- * Matches error codes for a server that cannot be reached. `WRONG` matches codes for a wrong certificate or address, with which a
- * retry cannot succeed.
- */
+/** Matches error codes for a server that cannot be reached. */
 const NO_CONNECTION = /^E(CONNREFUSED|NOTFOUND)$/
+/** Matches error codes for a wrong certificate or address, with which a retry cannot succeed. */
 const WRONG = /^(EPROTO|ERR_(INVALID|TLS)_|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/
 
 /**

@@ -91,8 +91,8 @@ export async function readAllRows(
 }
 
 /**
- * Yields the rows that have one of the values, in one part per request. `asked`: values of the request. `properties`: properties
- * to read; null: all.
+ * Yields the rows that have one of the values, in one part per request. `asked`: the values that this request looked for.
+ * `properties`: properties to read; null: all.
  */
 export async function* readRowsWith(
   collection: Collection,

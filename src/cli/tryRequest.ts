@@ -159,7 +159,7 @@ export function filtersOf(right: Right | null): string[] {
 
 /**
  * Returns the properties that the rights to read a collection show. Only the first right is used, because all of them show the
- * same properties. Null: all properties, or there is no right.
+ * same properties. Returns null if all properties are shown, or there is no right.
  */
 function propertiesOf([right]: readonly Right[]): string[] | null {
   if (right === undefined) return null
