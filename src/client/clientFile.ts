@@ -31,9 +31,9 @@ const RUNTIME = [
 ]
 /** Maximum number of an entity's paths in types: with more, a compiler takes seconds. */
 const PATHS_MAX = 5_000
-/** Suffixes of the names of an entity's types, in the order of the type parameters of `RosterCollection`. */
+/** Suffixes for the types of an entity, in the order of the type parameters of `RosterCollection`. */
 const PARTS = ['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds', 'Paths']
-/** Suffixes of the names of a named view's types, in the order of the type parameters of `RosterView`. */
+/** Suffixes for the types of a named view, in the order of the type parameters of `RosterView`. */
 const VIEW_PARTS = PARTS.filter((part) => part !== 'Write')
 
 /**
@@ -54,7 +54,7 @@ export function clientFile(entities: readonly Entity[], views: readonly NamedVie
   return parts.join('\n\n').replace(/\n{3,}/g, '\n\n')
 }
 
-/** Returns the text of a file of the runtime without its imports. Only names that begin with Roster stay exported. */
+/** Returns the text of a runtime file, without the file's imports. Only names that begin with Roster stay exported. */
 function runtimePart(file: string): string {
   return readFileSync(join(import.meta.dir, `${file}.ts`), 'utf8')
     .replace(/^import [^;]*? from '.*'\n/gm, '')

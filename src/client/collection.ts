@@ -66,7 +66,10 @@ export interface RosterView<Row, Filter, Sort, Field, Kinds extends RosterKinds,
   stream<Name extends Field = Field>(
     query?: RosterStream<Filter, Sort, Name, May>,
   ): AsyncGenerator<RosterRead<Row, Field, Name, Paths>, void, undefined>
-  /** Returns groups of the matching rows: their count, and the requested sums, averages, least and greatest values. */
+  /**
+   * Returns groups of the matching rows. Each group has its number of rows, and the requested sums, averages, least and greatest
+   * values.
+   */
   summary<
     Key extends RosterKey<(Exclude<Sort, `-${string}`> & string) | (keyof Paths & string), Kinds['dated']> = never,
     Sum extends Kinds['summed'] = never,

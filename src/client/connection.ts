@@ -127,8 +127,8 @@ export function connect(options: RosterOptions): Connection {
 const NDJSON = 'application/x-ndjson'
 
 /**
- * Returns whether sending the request twice can have a different effect than sending it once. It could create a second row, fail
- * because the first attempt has changed the version, or write rows that match only after the first attempt.
+ * Returns whether sending the request twice can have a different effect than sending it once. The second attempt could create
+ * another row, fail because the first attempt has changed the version, or write rows that match only after the first attempt.
  */
 function isOnce({ method, ifMatch, isOnce: isOwn = false }: ApiRequest): boolean {
   return isOwn || method === 'POST' || ifMatch !== undefined

@@ -7,7 +7,7 @@ export interface Exchange {
   /** Signal of the request: aborted by the caller's signal, by a step that takes too long, and by `close`. */
   readonly signal: AbortSignal
   /**
-   * Runs `take` within the timeout. `lack`: words for errors, such as `had no answer`. @throws RosterError, or the reason of the
+   * Runs `work` within the timeout. `lack`: words for errors, such as `had no answer`. @throws RosterError, or the reason of the
    * caller's signal
    */
   step<Got>(lack: string, work: () => Promise<Got>): Promise<Got>
@@ -44,7 +44,7 @@ export function beginExchange(named: string, timeoutMs: number, signal: AbortSig
 }
 
 function networkFailure(problem: string, cause: unknown): RosterError {
-  // Node throws an error that only says "fetch failed"; the cause of its cause says why.
+  // Node throws an error that only says "fetch failed"; the cause of this error says why.
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const message = `${problem}: ${reason instanceof Error ? reason.message : reason}`
   return new RosterError({ code: 'NetworkFailure', target: 'Api', message, cause })

@@ -5,7 +5,7 @@ export interface RosterTarget {
   readonly row: object
   /** Filters on the entity's own properties, by their names. The name of an object's part has a dot. */
   readonly filter: object
-  /** Names of the entity's own properties by their use in summaries, as in `RosterKinds`. */
+  /** `dated`, `summed` and `compared`: names of the entity's own properties by their use in summaries, as in `RosterKinds`. */
   readonly dated: string
   readonly summed: string
   readonly compared: string
