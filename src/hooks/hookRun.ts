@@ -238,7 +238,10 @@ export class HookRun {
   }
 }
 
-/** Pause after the first failure, longest pause, and time of failures after which a hook is parked; in ms. */
+/**
+ * Back-off of a hook, in ms. `firstMs`: pause after the first failure. `maxMs`: longest pause. `parkAfterMs`: time of failures
+ * after which the hook is parked.
+ */
 export const BACK_OFF = { firstMs: 5_000, maxMs: 15 * 60_000, parkAfterMs: 3 * 24 * 3_600_000 }
 export type BackOff = typeof BACK_OFF
 

@@ -20,7 +20,8 @@ export interface SenderOptions {
 }
 
 /**
- * Pauses in ms: between checks for hooks, between attempts to get the lock, between checks for changed hooks, and after an error.
+ * Pauses in ms. `idleMs`: between checks whether there is an active hook. `electMs`: between attempts to get the lock.
+ * `reloadMs`: between checks for changed hooks. `retryMs`: after an error.
  */
 const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, retryMs: 2_000 }
 
