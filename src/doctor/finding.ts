@@ -30,8 +30,9 @@ export const LACKS_RIGHT = '42501'
 /** The page that lists the rights which a server needs. */
 export const PAGE = '(docs/operations/databases.md, "Your own")'
 
-/** Matches messages of the driver for a connection that ends before TLS, and for a certificate that is not valid. */
+/** Matches messages of the driver about TLS, such as for a connection that ends before TLS. */
 const TLS = /before secure TLS|certificate|SSL|TLS/i
+/** Matches error codes for a certificate that is not valid, and for a failed TLS handshake. */
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
 
 /**

@@ -19,8 +19,8 @@ const MIB = 2 ** 20
 /** Minimum free disk space for DATA_DIR; with less, an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
 /**
- * Size of the memory of ended servers from which advice is given. Each start of a server frees the empty pages of this memory;
- * the counts that stay are smaller.
+ * Maximum bytes of shared memory that ended servers may keep before advice is given. Each start of a server frees the empty pages
+ * of this memory. The pages that remain usually have fewer bytes.
  */
 const ENDED_BYTES_MAX = 8 * MIB
 /**
