@@ -164,7 +164,7 @@ function run(bun, words) {
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)
-    // The first process of a container ignores the signal below, so it ends later, with this exit code.
+    // In a container, the first process ignores a signal that it sends to itself, so it ends a little later, with this exit code.
     process.exitCode = 128 + constants.signals[signal]
     process.kill(process.pid, signal)
   })
