@@ -85,7 +85,7 @@ export interface DeleteAccess {
   readonly reaches: readonly RowReach[]
 }
 
-/** Conditions of a write. Its statement checks them while it holds the lock of the row. */
+/** Conditions of a write. The statement of the write checks the conditions while it holds the lock of the row. */
 export interface Guard {
   /** Alternatives: the row must meet all conditions of at least one pair. */
   readonly pairs: readonly RowConditions[]

@@ -34,7 +34,10 @@ export interface Batch {
 export interface BatchableStatement extends Statement {
   /** The batch form; null or undefined: its runs are never batched. */
   readonly batch?: Batch | null | undefined
-  /** Claim that makes the statement idempotent: repeating it has no effect, so it can be sent again after a lost connection. */
+  /**
+   * Claim that makes the statement idempotent: repeating the statement has no effect, so the statement can be sent again after a
+   * lost connection.
+   */
   readonly claim?: IdempotencyClaim | null | undefined
   /** Id of the API key that writes, '' if there is none. It is also the last of the statement's values. */
   readonly keyId?: string | undefined

@@ -21,8 +21,8 @@ export interface Conditions {
 const TAG_AND_COMMA = /(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(?:,[ \t]*|$)/y
 
 /**
- * Parses the tags of a header; null if its syntax is wrong, or it has no tag. Several commas in a row are allowed, and commas
- * inside a tag.
+ * Parses the tags of a header. Returns null if the header's syntax is wrong, or the header has no tag. Several commas in a row
+ * are allowed, and commas inside a tag.
  */
 export function readTags(text: string): EntityTags | null {
   if (text === '*') return '*'

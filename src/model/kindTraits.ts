@@ -1,4 +1,5 @@
-// Kinds of property by name, with the traits that distinguish them. The types of kind names below follow from this table.
+// Kinds of property by name, with the traits that distinguish them. The types of kind names at the end of this file follow from
+// this table.
 
 /** Traits that all kinds of one name have in common. A `Kind` also has limits that a declaration decides, such as a length. */
 export interface KindTraits {

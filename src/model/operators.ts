@@ -108,7 +108,8 @@ export const operators: readonly Operator[] = [
     sign: '[under]',
     meaning: 'leads to this row, at any depth, such as to a manager above',
     serves: ({ reference }) => reference?.isToItself === true,
-    // The value is a subquery that selects the ids of the row and of all rows below it.
+    // The value is a subquery. It selects the id of the row that the operand names, and the ids of all rows whose references lead
+    // to this row.
     compile: (column, rows) => sql`${column} in (${rows})`,
     isChain: true,
   },

@@ -33,7 +33,7 @@ export interface Principal {
   readonly isPerson: boolean
   /**
    * Returns the current rights. The rights of a person follow from rows. `reads`: entities that the request will list; their rows
-   * and the rows that decide the rights are then read as of one moment. @throws ApiError if they cannot be read
+   * and the rows that decide the rights are then read as of one moment. @throws ApiError if the rights cannot be read
    */
   rightsNow(reads?: readonly Entity[]): RightsNow | Promise<RightsNow>
 }

@@ -3,10 +3,7 @@
 /** The claims of a token, as its JSON has them: values of any type. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/**
- * A token that its issuer has signed for this server. The verifier returns the same object for the token as long as it keeps the
- * token.
- */
+/** A token that its issuer has signed for this server. While the verifier keeps a token, it returns the same object for it. */
 export interface VerifiedToken {
   readonly issuer: string
   /** The person, by the claim `sub`: unique for the issuer. */
