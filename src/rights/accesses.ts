@@ -153,7 +153,7 @@ export class ReadViews {
   }
 }
 
-/** Returns the access to a whole entity: to read it, to write it, to do both or neither. */
+/** Returns the access to a whole entity by a right to read it, a right to write it, both rights, or none. */
 export function wholeAccess(whole: Entity, mayRead: boolean, mayWrite: boolean): Access {
   return wholeAccesses(whole)[`${mayRead}/${mayWrite}`]
 }

@@ -5,8 +5,8 @@ import type { NamedView } from '../model/namedView.ts'
 import { type KeyBlocks, RightsReader } from './reader.ts'
 
 /**
- * Returns the keys that have no rights, each with the reason: their rights do not fit the entities, or the roles file has no
- * block for them. `roles`: null if there is no roles file.
+ * Returns the keys that have no rights, each with the reason: the rights of the key do not fit the entities, or the roles file
+ * has no block for the key. `roles`: null if there is no roles file.
  */
 export function findMisfits<Key extends StoredRights>(
   keys: readonly Key[],
