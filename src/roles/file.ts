@@ -55,7 +55,7 @@ export interface KeyBlock {
   readonly rights: readonly RightInFile[]
 }
 
-/** A right with its line. Its filters can be open, which means that their operand is a variable. */
+/** A right with its line. The right can have open filters: the operand of an open filter is a variable. */
 export interface RightInFile {
   readonly right: Right
   readonly line: number
