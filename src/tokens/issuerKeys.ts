@@ -24,7 +24,7 @@ export interface Keys {
 interface Options {
   /** Called with the reason why the issuer cannot be read, once per outage, and with null when it can be read again. */
   onOutage(reason: string | null): void
-  /** Called when the documents of the issuer have changed, and with them perhaps its keys. */
+  /** Called when the documents of the issuer have changed. The keys may have changed, too. */
   onChange(): void
   /**
    * Called with the reason why nobody can sign in at the issuer's addresses, once for each reason, and with null when people can
