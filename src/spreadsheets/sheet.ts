@@ -17,7 +17,7 @@ export interface SheetRow {
   readonly cells: (string | null)[]
   /** Indexes of cells that are not texts in the sheet: numbers, days and booleans have the same notation in all languages. */
   readonly plain: ReadonlySet<number>
-  /** Cells that cannot be read, by their indexes: they matter only if their columns are read. */
+  /** Faults of cells that cannot be read, by the index of the cell. A fault matters only if the column of the cell is read. */
   readonly faults: ReadonlyMap<number, CellFault>
 }
 

@@ -5,7 +5,10 @@ import { HEADER_ROWS_MAX, headerIndex, joinedHeader } from './headerRow.ts'
 
 /** Options that say where the table is in a file. */
 export interface TableBounds {
-  /** Number of a line or row: the first record from there on is the header. Null: the header is found among the first rows. */
+  /**
+   * Number of a line or row: the first record that begins there or later is the header. Null: the header is looked for among the
+   * first rows.
+   */
   readonly headerLine: number | null
   /** Last line or row to read. Null: all are read, and rows at the end that look like totals or notes are reported. */
   readonly lastLine: number | null
