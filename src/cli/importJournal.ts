@@ -70,7 +70,7 @@ export interface ImportSummary extends ImportOrigin {
 
 /** Content of a whole record. */
 export interface ImportRecord extends ImportSummary {
-  /** Rows as the server returned them when it created them, by their ids. */
+  /** Created rows as the server returned them, by their ids. */
   readonly created: ReadonlyMap<string, unknown>
   /** Ids of the created rows, in one list for each request that created rows. */
   readonly createdTogether: readonly (readonly string[])[]

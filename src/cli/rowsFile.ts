@@ -65,7 +65,7 @@ export class RowsFile {
   private encoding: string | null
   private records: readonly CsvRecord[] | null = null
   private survey: Survey | null = null
-  /** Reason why the user should name the encoding; null if there is no doubt about it. */
+  /** Reason why the user should name the encoding; null if the encoding is not in doubt. */
   private doubt: string | null = null
 
   /** `path`: `-` for stdin. */

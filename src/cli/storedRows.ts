@@ -21,7 +21,7 @@ export type ValueTexts = ReadonlyMap<Property, string | null>
 
 /** Maximum rows of a table that is read whole. Every 1,000 rows count as one request. */
 export const WHOLE_ROWS_MAX = 50_000
-/** Maximum bytes of the values that one request looks for: its URL contains them. */
+/** Maximum bytes of the values that one request looks for: the URL of the request contains these values. */
 const VALUES_BYTES_MAX = 2_000
 
 interface RequestOptions {
