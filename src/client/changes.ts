@@ -19,7 +19,7 @@ export interface RosterChanged<Entity extends string = string> {
   readonly row?: Readonly<Record<string, unknown>> | null
 }
 
-/** A change in the history of a row, with its values if the server keeps them. */
+/** A change in the history of a row. `before` and `after`: values of the row, if the server keeps them. */
 export interface RosterPast extends RosterChanged {
   readonly before?: Readonly<Record<string, unknown>> | null
   readonly after?: Readonly<Record<string, unknown>> | null
