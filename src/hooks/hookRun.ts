@@ -32,8 +32,8 @@ const IN_FLIGHT_MAX = 4
 /** Interval at which the position is saved during deliveries. The next sender repeats the deliveries after the saved position. */
 const SAVE_MS = 1_000
 /**
- * Interval at which the position is saved while there are no deliveries. If it were not saved, it would get older than the kept
- * changes.
+ * Interval at which the position is saved while there are no deliveries. Without this, the position would become older than the
+ * oldest kept change.
  */
 const IDLE_SAVE_MS = 3_600_000
 /** Maximum time for saving the position when a sender stops. */
