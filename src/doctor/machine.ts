@@ -82,7 +82,7 @@ function sharedMemory(config: Config): Finding {
 function endedServers({ dataDir, port }: Config, isCleaning: boolean): Finding {
   const own = memoryFolderOf(dataDir, port)
   const base = dirname(own)
-  // The memory of the server with these settings is not counted: its next start needs it again.
+  // The memory of the server with these settings is not counted: the server needs this memory again at its next start.
   const { servers, bytes } = withStartLock(() => (isCleaning ? deleteEnded(base) : countEnded(base, own)))
   const extent = `${counted(servers, 'server')} that ended, ${Math.ceil(bytes / MIB)} MiB in ${base}`
   if (servers === 0) return ok('ended servers', 'none keeps shared memory')

@@ -10,8 +10,8 @@ import { type Finding, fault, ok } from './finding.ts'
 export type FoundRoles = Roles | null | undefined
 
 /**
- * Reads the roles file. Returns a finding for each fault, or a finding that the file has no faults. Returns none if there is no
- * file, or the entities cannot be read.
+ * Reads the roles file. Returns a finding for each fault, or a finding that the file has no faults. Returns no finding if there
+ * is no file, or the entities cannot be read.
  */
 export function examineRoles(config: Config, entities: readonly Entity[] | null): { roles: FoundRoles; found: Finding[] } {
   const check = 'roles'
