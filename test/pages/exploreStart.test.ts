@@ -204,7 +204,8 @@ describeInBrowser('The start page of /explore', () => {
     const { page, complaints } = await open('hal')
     expect((await itemsOf(page, 'to decide')).map((text) => text.split(' ')[0])).toEqual(['Bob', 'Mia', 'Ann'])
     // Each number comes when its own request is answered, in any order.
-    for (const text of ['Absences 5', 'Companies 1', 'Employees 5', 'Directory 5']) await part(page, 'More').getByText(text).waitFor()
+    for (const text of ['Absences 5', 'Companies 1', 'Employees 5', 'Directory 5'])
+      await part(page, 'More').getByText(text).waitFor()
     expect(await itemsOf(page, 'More')).toEqual(['Absences 5', 'Companies 1', 'Employees 5 New employee', 'Directory 5'])
     expect(await tabsOf(page)).toEqual(['Start', 'Absences', 'Companies', 'Employees', 'Directory'])
     expect([await violationsOf(page), complaints]).toEqual([[], []])
