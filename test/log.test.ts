@@ -103,7 +103,7 @@ test('if nothing reads the output, lines are dropped and their number is written
   expect([kept > 1_000, all.length < 5 * 1024 * 1024]).toEqual([true, true])
 })
 
-test('lines are written in order, in pieces of whole lines of up to 4,096 bytes; a longer line is a piece of its own', async () => {
+test('lines are written in order, in chunks of whole lines of up to 4,096 bytes; a longer line is a chunk of its own', async () => {
   const { log, written } = logTo('info', 'json')
   const texts = Array.from({ length: 300 }, (_, line) => `${line} ${'é'.repeat((line * 37) % 400)}`)
   texts[100] = `100 ${'x'.repeat(10_000)}`

@@ -81,7 +81,7 @@ async function storedKeys(number: number): Promise<TestKey[]> {
 
 describe('A valid key costs its address nothing', () => {
   test.each([false, true])(
-    'when its first 200 requests come at once and share look-ups of the key (at a page that needs no key: %p)',
+    'when its first 200 requests are concurrent and share look-ups of the key (to a page that needs no key: %p)',
     async (isOpen) => {
       const worker = workerOf()
       const [key] = await storedKeys(1)
@@ -129,15 +129,18 @@ describe('Unknown keys are charged to their address', () => {
   test.each([
     ['1,000 different keys', () => unknownKeys(1_000)],
     ['1,000 requests with one key', () => Array(1_000).fill(makeKey().text)],
-  ])('of %s at once, as many as the limit allows get 401, and the others 429; at most two look-ups are made', async (_, make) => {
-    const worker = workerOf()
-    const outcomes = await worker.ask(make())
-    expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 1_000 - LIMIT])
-    const looks = worker.looks()
-    expect(looks).toBeLessThanOrEqual(2)
-    expect(count(await worker.ask(unknownKeys(100)), 429)).toBe(100)
-    expect(worker.looks()).toBe(looks)
-  })
+  ])(
+    'also concurrently: of %s, as many as the limit allows get 401, and the others 429, with at most two look-ups',
+    async (_, make) => {
+      const worker = workerOf()
+      const outcomes = await worker.ask(make())
+      expect([count(outcomes, 401), count(outcomes, 429)]).toEqual([LIMIT, 1_000 - LIMIT])
+      const looks = worker.looks()
+      expect(looks).toBeLessThanOrEqual(2)
+      expect(count(await worker.ask(unknownKeys(100)), 429)).toBe(100)
+      expect(worker.looks()).toBe(looks)
+    },
+  )
 
   test('unknown keys that come one after the other are looked up only until their address has reached its limit', async () => {
     const worker = workerOf()

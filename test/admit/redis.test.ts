@@ -192,7 +192,7 @@ function outageTests() {
     expect([away, back]).toEqual([['Connection closed'], 0])
   })
 
-  test('a decision of a frozen server is null after the deadline, later ones are null at once, until the server continues', async () => {
+  test('decisions are null (undecided) while the server is frozen, and the outage is reported once', async () => {
     own = await startRedis()
     open(own.url)
     await connected()
@@ -240,7 +240,7 @@ function outageTests() {
     expect([away.length, back]).toEqual([1, 0])
   })
 
-  test('an invalid URL is reported at once', () => {
+  test('an invalid URL is reported immediately', () => {
     expect(() => open('http://127.0.0.1')).toThrow('protocol')
   })
 

@@ -59,7 +59,7 @@ describe('5 Authentication', () => {
     expectAll(server, REFUSED, [[`${method} ${path}`, undefined, { authorization: '' }]]),
   )
 
-  test('D33: a body without a key is not read, and nothing is written', async () => {
+  test('D33: the body of a request without a key is not read, and nothing is written', async () => {
     const form = { authorization: '', 'content-type': 'application/x-www-form-urlencoded' }
     const bodies = ['', '{', '[]', '{"Enabled": 5}', { Name: 'Intruder' }, { access_token: KEY, ApiKey: KEY }]
     await expectAll(server, REFUSED, [
@@ -115,7 +115,7 @@ describe('5 Keys of the database', () => {
     expect([await remaining(late), await remaining(known)]).toEqual(['429 0', '200 6'])
   })
 
-  test('D34: the first 64 requests with a new or a rotated key, sent at once, are all admitted, also behind a proxy', async () => {
+  test('D34: the first 64 concurrent requests with a new or a rotated key are all admitted, also behind a proxy', async () => {
     const environment = { RATE_LIMITS_ANONYMOUS: '10/1h', TRUSTED_PROXIES: '127.0.0.0/8' }
     const narrow = await startServer({ environment })
     const store = new KeyStore(narrow.sql)
@@ -140,7 +140,7 @@ describe('5 Keys of the database', () => {
     expect(await statusOf(key)).toBe(200)
   })
 
-  test('D34: requests are 503 while their key cannot be confirmed, except those to public pages and with the key of the settings', async () => {
+  test('D34: a request is 503 while its key cannot be confirmed, unless its page is public or its key is that of the settings', async () => {
     const stale = await startServer()
     const [key, store] = [makeKey(), new KeyStore(stale.sql)]
     await store.create(key.record)
@@ -163,7 +163,7 @@ describe('5 Keys of the database', () => {
     await until(async () => (await stale.get('/Companies', key.headers)).status === 200)
   })
 
-  test('D34: changed rights apply at once', async () => {
+  test('D34: changed rights apply immediately', async () => {
     const key = makeKey({ rights: 'Companies:read' })
     for (const [rights, statuses] of [
       ['Companies:read', [200, 403]],

@@ -46,7 +46,7 @@ describe('4.1 Property names in bodies', () => {
     expect(Details).toEqual([{ Code: 'InvalidValue', Target: 'Name', Message }])
   })
 
-  test('D9: several faults are reported at once under ValidationFailed', async () => {
+  test('D9: several faults are reported together under ValidationFailed', async () => {
     const period = { Days: -1, Hours: '2' }
     const faulty = { Satus: 1, Type: 5, Start: '2023-02-30T00:00:00Z', EmployeeId: 'x', reason: 'a', Reason: 'b' }
     const answer = await server.post('/Absences', { ...faulty, Period: period, End: '2023-01-01T00:00:00Z' })

@@ -110,7 +110,7 @@ describe('D88: /openapi.json with a key', () => {
   })
 })
 
-test('A new key gets its own document at once', async () => {
+test('A new key gets its own document immediately', async () => {
   const fresh = withRights('create Companies?fields=Name')
   const { sql } = server
   const { id, name, hash, addresses } = fresh.record

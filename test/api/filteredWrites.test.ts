@@ -277,7 +277,7 @@ describe('D113: a write by filters with If-Match', () => {
     expect(await titles()).toEqual([null, null, null, null])
   })
 
-  test('is done once under an Idempotency-Key, although this changes the versions, and is 422 with another If-Match', async () => {
+  test('is done once under an Idempotency-Key, and is 422 when it is repeated with another If-Match', async () => {
     const { shared, own } = await tags()
     const once = (match: string) => ({ 'idempotency-key': 'once', 'if-match': match })
     const send = (match: string) => patch('Id=!=', { JobTitle: 'x' }, once(match))

@@ -114,7 +114,7 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     expect(await count('idempotency_key')).toBe(0)
   })
 
-  test('is done twice and not stored without the header', async () => {
+  test('would be done twice, and not stored, without the header', async () => {
     await server.post('/Companies', { name: 'One' })
     await server.post('/Companies', { name: 'One' })
     expect([await count('company'), await count('idempotency_key')]).toEqual([2, 0])
@@ -129,7 +129,7 @@ describe('422 IdempotencyMismatch', () => {
     ['PATCH', '/Companies/:id', { name: 'One' }],
     ['PATCH', '/Companies/:id', {}],
     ['DELETE', '/Companies/:id', undefined],
-  ])('is the answer to %s %s %j under the key of another request', async (method, path, body) => {
+  ])('is the answer to %s %s %j under the Idempotency-Key of another request', async (method, path, body) => {
     const key = newKey()
     const { id } = (await create({ name: 'One' }, key)).body
     const answer = await server.send(method, path.replace(':id', id), body, under(key))
@@ -182,7 +182,7 @@ describe('while the first write under an Idempotency-Key runs', () => {
       create trigger gate before insert on employee for each row execute function wait_at_gate()`)
   })
 
-  test('other requests with this Idempotency-Key are 409 InProgress at once, on every worker, and get its answer later', async () => {
+  test('other requests with this Idempotency-Key are 409 InProgress on every worker, and later get the answer of the first write', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
     for (const [method, path, body] of [
       ['POST', '/Employees', { companyId: id }],

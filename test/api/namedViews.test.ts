@@ -159,7 +159,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     expect((await server.send('HEAD', '/Directory/2', undefined, reader.headers)).headers.get('etag')).toBe(tag)
   })
 
-  test('is 304 for the ETag of the same page, and 200 for other rights and views with this ETag', async () => {
+  test('is 304 for its own ETag, and 200 for the ETag of a page for other rights or of another view', async () => {
     const tagOf = async (key: TestKey, path: string) => (await get(key, path)).headers.get('etag') as string
     const tag = await tagOf(reader, '/Directory')
     expect((await get(reader, '/Directory', { 'if-none-match': tag })).status).toBe(304)
@@ -286,20 +286,6 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       },
     )
 
-    test('messages name a view by its only name, and an entity by its plural', async () => {
-      const beginningOf = async (key: TestKey, path: string) => (await get(key, path)).body.Error.Message.replace(/\..*/, '')
-      expect(
-        await Promise.all(
-          ['/Directory?fields=Nmae', '/Directory/1?fields=Nmae', '/Directory/Summary?groupBy=Nmae'].map((path) =>
-            beginningOf(reader, path),
-          ),
-        ),
-      ).toEqual(Array(3).fill('Directory has no property "Nmae"'))
-      expect(await beginningOf(ofAll, '/Firms/Summary?sum=Nmae')).toBe('Firms has no property "Nmae"')
-      expect(await beginningOf(ofEntities, '/Employees?fields=Nmae')).toBe('Employees have no property "Nmae"')
-      expect(await beginningOf(reader, '/Directory/99')).toBe('There is no row of Directory with id 99')
-    })
-
     test('hints name only views that the key may read', async () => {
       const hintFor = async (key: TestKey, path: string) => (await get(key, path)).body.Error.Message
       expect(await hintFor(reader, '/Directoy')).toBe('There is nothing at this path. Did you mean Directory?')
@@ -308,6 +294,20 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
       expect(await hintFor(ofAll, '/Peeple')).toBe('There is nothing at this path. Did you mean People?')
       expect(await hintFor(ofEntities, '/Employes')).toBe('There is nothing at this path. Did you mean Employees?')
     })
+  })
+
+  test('an error message names a view in the singular (Directory has), and an entity in the plural (Employees have)', async () => {
+    const beginningOf = async (key: TestKey, path: string) => (await get(key, path)).body.Error.Message.replace(/\..*/, '')
+    expect(
+      await Promise.all(
+        ['/Directory?fields=Nmae', '/Directory/1?fields=Nmae', '/Directory/Summary?groupBy=Nmae'].map((path) =>
+          beginningOf(reader, path),
+        ),
+      ),
+    ).toEqual(Array(3).fill('Directory has no property "Nmae"'))
+    expect(await beginningOf(ofAll, '/Firms/Summary?sum=Nmae')).toBe('Firms has no property "Nmae"')
+    expect(await beginningOf(ofEntities, '/Employees?fields=Nmae')).toBe('Employees have no property "Nmae"')
+    expect(await beginningOf(reader, '/Directory/99')).toBe('There is no row of Directory with id 99')
   })
 
   describe('answers about the rights of a key', () => {
@@ -376,7 +376,7 @@ describe.each(['0', '64'])('D105 a named view, with MEMORY_MB=%s', (MEMORY_MB) =
     })
   })
 
-  test('shows a change of a row at once', async () => {
+  test('shows a change of a row immediately', async () => {
     expect(await ids(reader, '/Directory')).toEqual([1, 2, 3, 5])
     await server.patch('/Employees/3', { EmploymentEnd: '2026-02-01T00:00:00Z' })
     expect(await ids(reader, '/Directory')).toEqual([1, 2, 5])

@@ -138,7 +138,7 @@ describe('personal values of refused requests are in no log', () => {
     for (const { status } of await cut) expect([200, 201, 503]).toContain(status)
   })
 
-  test('taken unique values are 409, one after the other and at the same time', async () => {
+  test('taken unique values are 409, whether sent in turn or concurrently', async () => {
     await server.sql`alter table company add constraint company_name_unique unique (name)`
     const unique = await startServer({ databaseUrl: postgres.url, log, entitiesDir: folder.path, hasForeignRows: true })
     const name = (at: number) => ({ Name: `${MARK} & Sons ${at}` })

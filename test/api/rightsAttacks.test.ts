@@ -211,15 +211,15 @@ test.each([
   'read Absences?Reason=a%20becomes%20b',
   'read Absences?Reason[]=%E2%80%A8&Reason[]=',
   'update Absences?Reason=x%20becomes%20y&fields=Status becomes Status=!==%3E5',
-])('a value in a filter of a right cannot become grammar when the right is stored: %s', (right) => {
+])('a value in a filter of a right stays a value when the right is stored: %s', (right) => {
   const given = parseRights([right], entities)
   const stored = given.map(({ text }) => text).join('\n')
   const read = new RightsReader(entities).read({ rights: '', addresses: stored })
   expect({ fault: read.fault, rights: read.rights }).toEqual({ fault: null, rights: given })
 })
 
-describe('an attack that once succeeded', () => {
-  test('the document names nothing that its key does not see, not even in the examples of errors', async () => {
+describe('attacks that once succeeded fail now:', () => {
+  test('the OpenAPI document of a key names no hidden property, not even in the examples of errors', async () => {
     const { text } = await send('nameless', 'GET /openapi.json')
     for (const hidden of ['Reason', 'Prefered', 'CompanyId']) expect(text).not.toMatch(new RegExp(`\\b${hidden}\\b`))
   })

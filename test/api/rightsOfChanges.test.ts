@@ -166,7 +166,7 @@ describe('changes of an entity whose right to read has filters', () => {
     expect((await get(approved, `/Absences/${id}`)).status).toBe(200)
   })
 
-  test('leave a stream of the entity’s list without a token (X-Changes-After)', async () => {
+  test('give no token (X-Changes-After) to a stream of the entity’s list', async () => {
     const tokenOf = async (key: TestKey, path: string) => {
       const response = await fetch(server.url + path, { headers: { ...key.headers, Accept: 'application/x-ndjson' } })
       await response.text()

@@ -264,7 +264,7 @@ describe('rights whose filters have a path', () => {
     },
   )
 
-  test('a create checks the reference in the body (403), and sets no reference itself', async () => {
+  test('a create is 403 unless its body refers to a matching row, since the right sets no reference', async () => {
     const created = await send('partner', 'POST /Absences', { EmployeeId: 3, Reason: 'x' })
     expect(created.body).toEqual({ id: 7, status: 'Requested', employeeId: 3, reason: 'x' })
     for (const EmployeeId of [2, 4, null]) {
@@ -297,7 +297,7 @@ describe('rights whose filters have a path', () => {
     }
   })
 
-  test('an update checks both the row to which the reference led before it, and the row to which it leads afterwards', async () => {
+  test('an update checks both the row that was referenced before it and the row that is referenced after it', async () => {
     expect((await send('partner', 'PATCH /Absences/1', { EmployeeId: 3 })).body).toMatchObject({ id: 1, employeeId: 3 })
     expect(outcomeOf(await send('partner', 'PATCH /Absences/1', { EmployeeId: 2 }))).toBe('403 Forbidden EmployeeId')
     expect(outcomeOf(await send('partner', 'PATCH /Absences/1', { EmployeeId: null }))).toBe('403 Forbidden EmployeeId')

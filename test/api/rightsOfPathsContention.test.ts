@@ -56,7 +56,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   }
   const newAbsence = async () => (await createRow(server, '/Absences', { EmployeeId: 1 })).id as number
 
-  test('does not wait for a transaction that moves the row to which the path leads, and sees that row as before', async () => {
+  test('does not wait for a transaction that changes the referenced row, and sees this row as it was before', async () => {
     const id = await newAbsence()
     await other.begin(async (transaction) => {
       await moveTo(1, 2)(transaction)
@@ -79,7 +79,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
       return besideTransaction({ holder: other, watcher: server.sql, commits }, lock, () => send(id))
     }
 
-    test('that waits for its own row sees the row to which the path leads as of the beginning of the write', async () => {
+    test('that waits for its own row sees the referenced row as it was when the write began', async () => {
       const answer = await withinLockTimeout(async () => {
         await moveTo(1, 1)(server.sql)
         return beside(await newAbsence(), true, moveTo(1, 2))
@@ -93,14 +93,14 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
     }
 
     test.each([true, false])(
-      'is 404 if a transaction makes the reference lead elsewhere meanwhile, but only if that commits: %p',
+      'is 404 if a concurrent transaction changes the reference to a row that does not match, and commits: %p',
       async (commits) => {
         const id = await newAbsence()
         expect(outcomeOf(await beside(id, commits, refer(id, 3)))).toBe(commits ? '404 NotFound Api' : String(good))
       },
     )
 
-    test('is done if the reference leads to another matching row meanwhile', async () => {
+    test('is done if a concurrent transaction changes the reference to another matching row', async () => {
       const id = await newAbsence()
       expect((await beside(id, true, refer(id, 2))).status).toBe(good)
     })

@@ -89,12 +89,22 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
   )
 
   test.each([
-    ['/Absences?may=update(Status)', 'may set another property ends with Forbidden', 'update Absences?fields=Reason', true],
-    ['/Absences?may=update', 'may update other rows ends with Forbidden', 'update Absences?Status=Requested&fields=Status', true],
-    ['/Absences/Summary?groupBy=Id,Status&may=update', 'may update nothing ends with Forbidden', 'read Companies', true],
-    ['/Absences?may=update', 'may also delete continues', `${OF_WRITES}\ndelete Absences`, false],
-    ['/Absences', 'may update nothing continues', 'read Companies', false],
-  ])('D109: a stream of %s whose key from then on %s', async (path, _, right, ends) => {
+    [
+      '/Absences?may=update(Status)',
+      'that may set another property now ends with Forbidden',
+      'update Absences?fields=Reason',
+      true,
+    ],
+    [
+      '/Absences?may=update',
+      'that may update other rows now ends with Forbidden',
+      'update Absences?Status=Requested&fields=Status',
+      true,
+    ],
+    ['/Absences/Summary?groupBy=Id,Status&may=update', 'that may update nothing now ends with Forbidden', 'read Companies', true],
+    ['/Absences?may=update', 'that may also delete now continues', `${OF_WRITES}\ndelete Absences`, false],
+    ['/Absences', 'that may update nothing now continues', 'read Companies', false],
+  ])('D109: a stream of %s for a key %s', async (path, _, right, ends) => {
     const lines = await linesOf(path, writing, `${OF_LONG}\n${right}`)
     expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
     if (!ends) expect(lines).toHaveLength(60_000)
@@ -105,9 +115,12 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     ['/Absences?EmployeeId.Department=', 'read Employees?Department=x&fields=Department', true],
     ['/Absences/Summary?groupBy=Id,Status,EmployeeId.Department', 'read Employees?Department=x&fields=Department', true],
     ['/Absences', 'read Companies', false],
-  ])('D95: a stream of %s ends with Forbidden if its key keeps absences and %s: %p', async (path, other, ends) => {
-    const lines = await linesOf(path, withPaths, `${OF_LONG}\n${other}`)
-    expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
-    if (!ends) expect(lines).toHaveLength(60_000)
-  })
+  ])(
+    'D95: a stream of %s ends with Forbidden if the right of its key to read employees is replaced by %s: %p',
+    async (path, other, ends) => {
+      const lines = await linesOf(path, withPaths, `${OF_LONG}\n${other}`)
+      expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
+      if (!ends) expect(lines).toHaveLength(60_000)
+    },
+  )
 })

@@ -87,7 +87,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   const done = { job_title: 'mine', company_id: 1 }
 
   test.each([true, false])(
-    'waits for a transaction that moves the row out of reach, and is refused if that commits: %p',
+    'waits for a transaction that moves the row out of the key’s right, and is refused if that transaction commits: %p',
     async (commits) => {
       for (const [key, refusal] of [
         [narrow, '404 NotFound Api'],
@@ -105,7 +105,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
     },
   )
 
-  test('does not wait for a transaction that moves the row into reach, and is admitted once that has committed', async () => {
+  test('does not wait for a transaction that moves the row into the key’s right, and is admitted only after its commit', async () => {
     const { id } = await createRow(server, '/Employees', { CompanyId: 2, JobTitle: 'before' })
     const path = `/Employees/${id}`
     await other.begin(async (transaction) => {
@@ -117,14 +117,14 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   })
 })
 
-test('without a right to read, a row that moves out of reach meanwhile gives the same error as a missing row', async () => {
+test('a key without a right to read gets the same error for a row that was moved out of its right as for a missing row', async () => {
   const { id } = await createRow(server, '/Employees', { CompanyId: 1 })
   const left = await beside({ commits: true }, moveTo(id, 2), () => send(blind, 'PATCH', `/Employees/${id}`, { JobTitle: 'x' }))
   const missing = await send(blind, 'PATCH', '/Employees/999', { JobTitle: 'x' })
   expect(left.text.replace(`id ${id}`, 'id 999')).toBe(missing.text)
 })
 
-test('a rename of a row that is out of reach is 403 without a wait for the rows that copy its name', async () => {
+test('a rename of a row outside of the key’s right is 403 without a wait for the rows that copy its name', async () => {
   const { id } = await createRow(server, '/Employees', { CompanyId: 2, FirstName: 'before' })
   const { id: copying } = await createRow(server, '/Employees', { CompanyId: 2, ManagerId: id })
   await other.begin(async (transaction) => {
@@ -147,7 +147,7 @@ test.each([true, false])(
 )
 
 describe('concurrent updates', () => {
-  test('are each done or 404 while another transaction moves some of their rows out of reach', async () => {
+  test('are each done or 404 while another transaction moves some of their rows out of the key’s right', async () => {
     const rows = await createRows(server, '/Employees', Array(12).fill({ CompanyId: 1, JobTitle: 'before' }))
     const ids = rows.map(({ id }) => id as number)
     const moved = ids.filter((id) => id % 3 === 0)

@@ -34,7 +34,7 @@ async function startWith(roles: string) {
   }
 }
 
-describe('a reference is 409 if the right to read the rows that it may name', () => {
+describe('a reference is 409 if the right to read the referenced rows', () => {
   test.each([
     ['lacks a value', ALL + READS],
     ['is to a view and lacks a value', `${COLLEAGUES}${ALL}  read Colleagues?Department[]={departments}`],

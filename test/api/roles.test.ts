@@ -91,7 +91,7 @@ describe.each([
     expect(origins).toContain('employee: read Directory')
   })
 
-  test('403 says that the roles give no right', async () => {
+  test('the message of a 403 says that the roles give no right', async () => {
     const { status, body } = await send(as('ann'), 'DELETE', `/Employees/${ANN}`)
     expect([status, body.Error.Message]).toEqual([403, 'Your roles give no right to delete Employees.'])
   })

@@ -147,7 +147,7 @@ test('concurrent updates of two persons are each admitted by their own rights', 
   expect(answers.map(({ status }) => status)).toEqual(statuses)
 })
 
-test('a repeated create under an Idempotency-Key gets the first row, and a create by another right IdempotencyMismatch', async () => {
+test('a repeated create under an Idempotency-Key gets the first row, and a create by another right gets IdempotencyMismatch', async () => {
   const headers = { 'idempotency-key': crypto.randomUUID() }
   const [first, second] = [
     await send('POST', '/Absences', { EmployeeId: 2 }, headers),

@@ -317,7 +317,7 @@ test('a server without copies in memory creates and repeats several rows as othe
   expect((await plain.get('/Employees')).headers.get('x-total-count')).toBe('2')
 })
 
-test('a process answers 503 to a fifth body of several rows of one key, and serves other keys and single rows meanwhile', async () => {
+test('a process answers 503 to a key’s fifth concurrent body of several rows, and still serves other keys and single rows', async () => {
   const lock = await second.sql.reserve()
   await lock`begin`
   await lock`lock table company in share mode`

@@ -95,7 +95,7 @@ describe('the refusal to delete a referenced row', () => {
       )
   })
 
-  test('does not count the row itself', async () => {
+  test('does not count a reference of the row to itself', async () => {
     expect((await server.remove('/Employees/4')).status).toBe(204)
     await server.patch('/Employees/1', { ManagerId: 1 })
     expect(await messageOf('/Employees/1')).toContain('2 of Employees (ManagerId=1)')
@@ -108,7 +108,7 @@ describe('the refusal to delete a referenced row', () => {
     expect((await server.remove('/Employees/3')).status).toBe(204)
   })
 
-  test('is 404 instead for a missing row', async () => {
+  test('does not apply to a missing row, whose deletion is 404', async () => {
     for (const key of ['all', 'writer'] as const)
       expect(outcomeOf(await server.send('DELETE', '/Employees/999', undefined, KEYS[key].headers))).toBe('404 NotFound Api')
   })

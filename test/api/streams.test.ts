@@ -215,13 +215,13 @@ describe('the charge of a stream', () => {
     expect((await server.get('/Companies', alsoThree.headers)).status).toBe(429)
   })
 
-  test('ends NDJSON with an error line if it reaches the rate limit in the middle', async () => {
+  test('ends NDJSON with an error line if the stream reaches the rate limit before its end', async () => {
     const lines = await rowsOf('/Companies', two.headers)
     expect(lines.length).toBe(2_001)
     expect(lines.at(-1).Error).toMatchObject({ Code: 'RateLimitExceeded', Target: 'Api', Details: null })
   })
 
-  test('breaks the connection of a CSV if it reaches the rate limit in the middle', async () => {
+  test('breaks the connection of a CSV if the stream reaches the rate limit before its end', async () => {
     const headers = { ...CSV, ...alsoTwo.headers }
     const response = await fetch(`${server.url}/Companies`, { headers })
     expect(response.status).toBe(200)

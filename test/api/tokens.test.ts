@@ -256,7 +256,7 @@ describe('D99: limits', () => {
     expect(remaining(await rightsOf(server, known))).toBe('200 7')
   })
 
-  test('if many bad tokens are sent at once, as many as the limit of their address are 401, and the rest are 429', async () => {
+  test('of many concurrent requests with bad tokens, as many as the limit of their address are 401, and the rest are 429', async () => {
     const { issuer, server } = await limited()
     await rightsOf(server, issuer.token())
     const forged = Array.from({ length: 40 }, (_, index) => issuer.token({ sub: `person ${index}` }, {}, makeSigningKey()))

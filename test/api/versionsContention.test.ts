@@ -96,7 +96,7 @@ describe.each([
     },
   )
 
-  test('a PATCH also waits if that transaction renames a row whose name its row copies', async () => {
+  test('a PATCH of an employee waits for a rename of the company whose name she copies, and is 412 if that commits', async () => {
     const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
     const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
     const path = `/Employees/${id}`

@@ -75,7 +75,7 @@ describe('periods in a zone (D119)', () => {
     for (const zone of ['UTC', 'Etc/UTC', 'gmt']) expect(await grouped(reason, 'month(Start)', zone)).toEqual(plain)
   })
 
-  test('can be of two properties at once, and of properties of referenced rows', async () => {
+  test('can be of two properties together, and of properties of referenced rows', async () => {
     const reason = crypto.randomUUID()
     const { id } = (await kept.post('/Employees', { Started: '2025-12-31T23:30:00Z' })).body
     const [Start, End] = ['2026-01-31T22:59:59Z', '2026-01-31T23:00:00Z']

@@ -23,7 +23,7 @@ function publishRun(more: Partial<Results> = {}) {
 }
 
 describe('the published run', () => {
-  test('has no path of a folder of its machine', () => {
+  test('names no folder of the machine on which it ran', () => {
     expect(published.command).not.toMatch(/ --(data|output)\b| \//)
   })
 

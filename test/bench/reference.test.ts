@@ -67,7 +67,7 @@ test('loaded rows have the requested number, are the same after each load, and c
   await restore(otherUrl, rows)
 })
 
-test('absences with correlated properties begin roughly in the order of their ids, and can be restored', async () => {
+test('in rows with correlated properties, the start of an absence grows with its id, and restore() undoes changes', async () => {
   const together = rowsFor(1_000, true)
   const url = await createDatabase()
   await load(url, together)

@@ -159,7 +159,7 @@ test('placeholders of a request are replaced by every number of their range, and
   expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
 })
 
-test('an integer of a placeholder with ! is sent by only one client, and again only after all others were sent', () => {
+test('a number of a placeholder with ! is sent by only one client, and again only after all other numbers', () => {
   const clients = [0, 1, 2].map((client) => requestSource([getting('/Absences/{11..310!}')], 7, client, 3)(100))
   const paths = clients.flatMap((requests) => requests.map(({ path }) => path))
   expect(new Set(paths).size).toBe(300)
@@ -168,7 +168,7 @@ test('an integer of a placeholder with ! is sent by only one client, and again o
   expect(again?.path).toBe(requestSource([getting('/Absences/{11..310!}')], 7)(1)[0]?.path as string)
 })
 
-test('the option `page` selects all scenarios of the page of benchmarks, also together with names of others', () => {
+test('the option `page` selects the scenarios that docs/benchmarks.md shows, and can be combined with names of scenarios', () => {
   const names = scenariosFor(rowsFor(1_000), ['page', 'mixed']).map(({ name }) => name)
   expect(names).toEqual(expect.arrayContaining(['one-by-id', 'new-lists', 'filter-sort', 'related', 'mixed']))
   expect(names).not.toContain('kind-range')
@@ -188,7 +188,7 @@ test('a placeholder of words can have accented letters, and nextPathOf returns t
   expect(nextPathOf(undefined)).toBeNull()
 })
 
-test('latencies are counted by kind of list, and printed with the CPU share of the load program and the best peers', () => {
+test('latencies are counted by kind of list, the CPU share of the load program is computed, and the best peers are printed', () => {
   const load = { requests: 3, seconds: 1, errors: 0, unexpected: {}, buckets: { 700: 2, 800: 1 }, cpuUs: 500_000 }
   const cost = { ownUs: 0, serverUs: 30, postgresUs: 3, rssMb: 50 }
   const sample = sampleOf({ ...load, kinds: { ids: { 700: 2 }, range: { 800: 1 } } }, cost)

@@ -51,7 +51,7 @@ test.each([
   expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
 })
 
-test('a hook with rights is listed, and stored so that a server of a version without rights posts none of its events', async () => {
+test('a hook with rights is listed, and is stored so that older versions of the server post none of its events', async () => {
   const right = 'read employees?fields=JobTitle,id'
   const made = await add('--right', right, '--right', 'read Companies', '--json')
   expect(made).toMatchObject({ code: 0, stderr: '' })

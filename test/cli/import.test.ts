@@ -261,7 +261,7 @@ describe('roster import', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('The list costs too much.')])
   })
 
-  test('an import fails at once if no server can be reached', async () => {
+  test('an import fails immediately if no server can be reached', async () => {
     const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') })
     const url = gone.url.href
     await gone.stop(true)

@@ -258,7 +258,7 @@ describe('the change feed in the client', () => {
     expect(past).toMatchObject({ more: false, next: past.changes.at(-1)?.token as string })
   })
 
-  test('changes.all pauses if the server answers at once without a change', async () => {
+  test('changes.all pauses if the server answers immediately without a change', async () => {
     await untilSettled(server.sql)
     let asked = 0
     const counted = (target: string, init: RequestInit) => {

@@ -46,7 +46,7 @@ describe('streams of lists', () => {
     expect(names.filter(({ name }) => name?.startsWith('Größe 😀 ')).length).toBe(ROWS)
   })
 
-  test('list, follow and get return the chosen fields, and refuse unknown and no fields', async () => {
+  test('list, follow and get return the chosen fields, and refuse unknown fields and an empty choice', async () => {
     const { absences } = roster
     const { rows, links } = await absences.list({ fields: ['period', 'id'], pageSize: 5 })
     expect(Object.keys(rows[0] ?? {})).toEqual(['id', 'period'])

@@ -38,7 +38,7 @@ describe('memory of a table in columns:', () => {
     expect(pages.map((page) => misprinted(table, page))).toEqual([null, null, null])
   })
 
-  test('without memory for an index, only lists of few rows are found, and the index is not tried again at once', async () => {
+  test('without memory for an index, only lists of few rows are found, and the next lists do not try to build it', async () => {
     const table = new RandomTable(reading, new Random(SEED), 6_000, NONE)
     let asked = 0
     const columns = table.load({

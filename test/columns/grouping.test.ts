@@ -308,7 +308,7 @@ function randomQuery(random: Random): SummaryQuery {
 
 describe(`groups of rows in columns, SEED=${SEED}`, () => {
   for (const hasVectors of [true, false])
-    test(`are the groups of the rows as they were when the summary began, while rows change; vectors: ${hasVectors}`, () => {
+    test(`are as of the beginning of the summary, although rows change meanwhile; vectors: ${hasVectors}`, () => {
       const random = new Random(SEED)
       for (let tables = 0; tables < 2; tables++) {
         const rows = new Rows(new Kernel(MEMORY, hasVectors))
@@ -456,7 +456,7 @@ describe('a running summary', () => {
     expect(free() - address).toBe(64)
   })
 
-  test('fails with KernelFull if there is no memory to keep a row that is about to change; the row changes all the same', () => {
+  test('fails with KernelFull if there is no memory to keep the old values of a row that changes; the row still changes', () => {
     const rows = new Rows(new Kernel(3 * 2 ** 20 + 2 ** 19), 64 * 512)
     fill(rows)
     const grouping = rows.group(query('groupBy=Label&sum=Level')) as Grouping

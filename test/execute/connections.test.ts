@@ -12,7 +12,7 @@ const database = useDatabase().poolOf({ poolSize: 1 })
 const cutShort = toStatement(sql`select (1 / (3 - n))::text from generate_series(1, 3) as n`)
 const next = (value: string) => database.read(toStatement(sql`select ${param(value)}::text`))
 
-test('the answer after a statement that failed halfway through its rows has only rows of its own statement', async () => {
+test('a statement that fails halfway through its rows leaves none of them in the next answer', async () => {
   for (let round = 0; round < 5; round++) {
     await expect(database.read(cutShort)).rejects.toMatchObject({ code: '22012' })
     expect(await next('first')).toEqual([['first']])
@@ -20,7 +20,7 @@ test('the answer after a statement that failed halfway through its rows has only
   }
 })
 
-test('pipelined reads and writes after a statement that failed halfway through its rows get only rows of their own statements', async () => {
+test('statements that fail halfway through their rows leave none of them in the answers to pipelined reads and writes', async () => {
   const failed = [database.read(cutShort), database.write(cutShort)]
   const insert = sql`insert into company (name) values (${param('a')}), (${param('b')}) returning name`
   const behind = [next('one'), next('two'), database.write(toStatement(insert)), next('three')]
@@ -112,7 +112,7 @@ describe('long writes', () => {
     await expect(refused).rejects.toBe(refusal)
   })
 
-  test('at most eight long writes wait or run; the ninth is refused at once, and not done', async () => {
+  test('at most eight long writes wait or run; the ninth is refused immediately, and not done', async () => {
     const writes = Array.from({ length: 9 }, (_, index) =>
       longWrites.write({ text: 'select pg_sleep(0.01), $1', values: [`${index}`] }, allow),
     )

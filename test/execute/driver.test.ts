@@ -89,12 +89,12 @@ describe('queries', () => {
   })
 })
 
-test('a query that follows one that failed halfway through its rows returns only its own rows', async () => {
+test('a query that fails halfway through its rows leaves none of them in the answer to the next query', async () => {
   await expect(outcome(send('select 1 / (n - 900) from generate_series(1, 1000) as n'))).resolves.toBe('22012')
   expect(withoutHoles(await send('select n::text from generate_series(1, 3) as n'))).toEqual([['1'], ['2'], ['3']])
 })
 
-test('a COPY that fails at once rejects with the error of PostgreSQL, and the process goes on', async () => {
+test('a COPY that fails before its first row rejects with the error of PostgreSQL, and the process goes on', async () => {
   const copying = client.begin((transaction) => openCopy(transaction, 'copy (select 1 / 0) to stdout'))
   await expect(copying).rejects.toThrow('division by zero')
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { FairSemaphore } from '../../src/execute/fairSemaphore.ts'
 
-test('20,000 waiting calls of a semaphore, each of which ends at once, run one after the other without a stack overflow', async () => {
+test('20,000 waiting calls of a semaphore, each of which ends immediately, run without a stack overflow', async () => {
   const semaphore = new FairSemaphore(1)
   const end = await semaphore.take('first')
   const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`)

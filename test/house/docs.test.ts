@@ -244,15 +244,14 @@ test('examples read the address from ROSTER_URL, and the key from ROSTER_KEY', (
   expect(commands.filter(({ command }) => command.includes('ROSTER_KEY')).length).toBeGreaterThan(20)
 })
 
-describe('a file that a page shows is the same in the project', () => {
+describe('the files of the project that pages show', () => {
   const shown = pages.flatMap(({ path, text }) => shownFilesOf(text).map((file) => ({ page: path, ...file })))
   const existing = shown.filter(({ path }) => existsSync(join(ROOT, path)) && !isOfExample(path))
 
-  test('pages show files of the project, such as src/entities/absence.ts', () =>
-    expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts'))
+  test('include src/entities/absence.ts', () => expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts'))
 
   test.each(existing.map((file) => [file.page, file.path, file.text] as const))(
-    '%s shows %s as it is in the project',
+    'are shown unchanged: %s shows %s',
     (_, file, text) => {
       expect(text).toBe(readFileSync(join(ROOT, file), 'utf8'))
     },

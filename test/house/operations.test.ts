@@ -45,7 +45,7 @@ describe('docs/operations/log.md', () => {
     expect(listed(LOG)).toEqual([...lines, '<>'].sort())
   })
 
-  test('can list all messages, because only one of them, error.code, is not a literal', () => {
+  test('can list all messages: all are literals, except for error.code', () => {
     const calls = [...sources.values()].flatMap((text) => [
       ...text.matchAll(/\blog\??\.(?:debug|info|warn|error)\((?!\s*['"`])(\S+?),/g),
     ])

@@ -86,7 +86,7 @@ describe('requests over a socket', () => {
       expect(JSON.parse((await send(line)).text)).toMatchObject({ route: 'rest', method: line.split(' ')[0] })
   })
 
-  test('An error that a handler throws, at once or later, is answered by the error handler', async () => {
+  test('An error that a handler throws or rejects with is answered by the error handler', async () => {
     expect(await send('GET /throws')).toMatchObject({ status: 503, text: 'failed: at once' })
     expect(await send('GET /rejects')).toMatchObject({ status: 503, text: 'failed: later' })
   })

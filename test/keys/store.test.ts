@@ -76,7 +76,7 @@ describe('revoke', () => {
     ['an unknown name', 'deploy', 'there is no valid key named "deploy".'],
     ['a misspelt name', 'Cii', 'there is no valid key named "Cii". Did you mean ci?'],
     ['a name revoked before', 'gone', 'there is no valid key named "gone".'],
-  ])('is refused for %s, and the version of the keys stays, so that servers do not read keys again', async (_, name, message) => {
+  ])('is refused for %s, and the version of the keys does not change', async (_, name, message) => {
     for (const made of ['ci', 'gone']) await store.create(recordOf(made))
     await store.revoke('gone')
     const version = await source.version()
@@ -86,7 +86,7 @@ describe('revoke', () => {
 })
 
 describe('rotate', () => {
-  test('ends the old key at once if the overlap is 0; the new key takes over rights and limits', async () => {
+  test('ends the old key immediately if the overlap is 0; the new key takes over rights and limits', async () => {
     const [old, fresh] = [{ ...recordOf('ci'), rights: '*:write', limits: null }, recordOf('ci')]
     await store.create(old)
     expect(await store.rotate('ci', fresh, 0)).toMatchObject({ id: old.id, expires: null })

@@ -98,7 +98,7 @@ describe('lists from memory of every server equal lists from PostgreSQL immediat
   })
 })
 
-test('a list from memory is answered while its table is locked in access exclusive mode, since no row of the table is read', async () => {
+test('a list from memory is answered while its table is locked in access exclusive mode', async () => {
   await one.sql.begin(async (transaction) => {
     await transaction`lock table employee in access exclusive mode`
     expect((await one.get(PATH)).status).toBe(200)

@@ -23,7 +23,7 @@ test('a copy that lived ten times as long as its load took is loaded again witho
 test.each([
   ['a second', 1_000],
   ['a minute', 60_000],
-])('pauses between loads of %s grow, if copies are soon lost, until loads take less than a tenth of the time', (_, loadMs) => {
+])('if copies of %s are soon lost, the pauses between loads grow until loads take less than a tenth of the time', (_, loadMs) => {
   const { found, share } = pausesOf(loadMs, 0, 12)
   expect(found.toSorted((one, other) => one - other)).toEqual(found)
   expect([found[0], found[1]]).toEqual([4 * loadMs, 8 * loadMs])

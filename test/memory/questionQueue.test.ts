@@ -261,7 +261,7 @@ describe('When copies ask for changed rows, a table that an ALTER TABLE has lock
     await sql`update employee set first_name = 'changed' where id = 1`
   })
 
-  test('delays no question about another table after a joint question about both has run into the lock', async () => {
+  test('delays no question about another table, neither during a joint question about both tables nor after it', async () => {
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
       expect([queue.versionOf(both), queue.versionOf([companies])]).toEqual([null, expect.any(Number)])
@@ -273,7 +273,7 @@ describe('When copies ask for changed rows, a table that an ALTER TABLE has lock
     expect([valuesIn(employees, 'FirstName').get('1'), lost]).toEqual(['changed', []])
   })
 
-  test('delays no question about another table after a joint one about both without a lock_timeout, as through a pooler', async () => {
+  test('delays no question about another table if a joint question about both has no lock_timeout, as through a pooler', async () => {
     queue = queueOf({ statementMsMax: PATIENT_MS })
     await whileLocked('employee', async () => {
       await Promise.all([refreshOften(companies), queue.refresh(both)])
@@ -335,7 +335,7 @@ describe('A copy that a joint question (a query for the changes of several table
     expect([queue.versionOf(both), valuesIn(companies, 'Name').get('1')]).toEqual([null, 'changed'])
   })
 
-  test('ends without ending the other copies when a new row has an id beyond 2^53, which has no code', async () => {
+  test('ends without ending the other copies when a new row has an id beyond 2^53', async () => {
     await queue.refresh(both)
     // Beyond 2^53, where an id has no code.
     await sql`insert into employee (id, first_name) overriding system value values (9007199254740993, 'beyond')`

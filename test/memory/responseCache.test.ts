@@ -47,7 +47,7 @@ describe.each([
     expect(answer.text + answer.headers.get('x-total-count')).not.toBe(cached.text + cached.headers.get('x-total-count'))
   })
 
-  test(`${name} with an unknown parameter gets 400 at once while the copy waits for PostgreSQL; a valid request waits`, async () => {
+  test(`${name} with an unknown parameter gets 400 while the copy waits for PostgreSQL; a valid request waits`, async () => {
     await untilCached(metric, path)
     await server.sql.begin(async (transaction) => {
       await transaction`lock table row_change in access exclusive mode`

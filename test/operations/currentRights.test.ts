@@ -197,7 +197,7 @@ describe('rights that memory decides', () => {
     expect(moment.followFrom(moment.copies)).toBe(false)
   })
 
-  test('are as of one moment of the tables on which they depend, even if the listed table is of another moment', async () => {
+  test('are as of one moment of the tables on which they depend, even if the listed table has no such moment', async () => {
     const versionOf = memory.versionOf.bind(memory)
     const apart = spyOn(memory, 'versionOf').mockImplementation((copies, part) =>
       copies.some(({ entity }) => entity === absence) ? null : versionOf(copies, part),
@@ -208,7 +208,7 @@ describe('rights that memory decides', () => {
     expect(moment instanceof RightsMoment && moment.copies.map(({ entity }) => entity.name)).toEqual(['Employee'])
   })
 
-  test('are decided by the claims alone, without PostgreSQL, if the roles depend on no rows', () => {
+  test('need only the claims, not PostgreSQL, if the roles depend on no rows', () => {
     const granted = rightsBy((_, { groups }) => groups, true, []).of({ groups: 'hr' }, true, [absence])
     expect((granted as RightsNow).rights.text).toBe('hr')
   })
@@ -217,7 +217,7 @@ describe('rights that memory decides', () => {
 describe('a request whose rights change before its rows are found', () => {
   const granted = wholeRights(entities)
 
-  test('starts again with rights as of the same moment as all tables that it reads', async () => {
+  test('starts again with rights for all tables that it reads, until the rights do not change meanwhile', async () => {
     const asked: (readonly Entity[])[] = []
     const answer = await withRightsOfNow(
       [absence],

@@ -41,7 +41,7 @@ async function stream(): Promise<{ lines: number; reads: number }> {
   return { lines: all.split('\n').length - 1, reads: statements.length }
 }
 
-test('a stream reads all its rows by one statement, and by several smaller ones while other requests are answered', async () => {
+test('a stream reads its rows by one statement, but by several smaller ones while other requests are answered', async () => {
   // Sets the time of the last answer, which earlier tests of this process have set, to long ago, and then to the future.
   noteAnswered(Number.NEGATIVE_INFINITY)
   expect(await stream()).toEqual({ lines: 900, reads: 1 })

@@ -81,7 +81,7 @@ describeInBrowser('/explore in Chromium', () => {
   const hashOf = (page: Page) => page.evaluate(HASH) as Promise<string>
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
-  test('/explore takes the key out of the address at once, keeps it for the tab, and forgets it on request', async () => {
+  test('/explore removes the key from the address immediately, keeps it for the tab, and forgets it on request', async () => {
     const { page, requests, complaints } = await open('', '60', KEY, {})
     expect([page.url(), await page.evaluate('sessionStorage["roster.key"]')]).toEqual([`${server.url}/explore#/Absences`, KEY])
     await page.reload()

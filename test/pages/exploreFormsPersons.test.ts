@@ -81,7 +81,7 @@ describeInBrowser('forms of /explore for persons', () => {
     expect(await buttonsOf(mia)).toEqual(['Cancel it'])
   })
 
-  test('a right by a related property gives buttons only at rows that it admits, and its form offers only such rows', async () => {
+  test('a right that filters by a related property gives buttons only at rows that match, and its form offers only such rows', async () => {
     const [{ id: own }, { id: foreign }] = (await createRows(server, '/Absences', [
       { EmployeeId: 2, Status: 'Taken', Reason: 'Mine' },
       { EmployeeId: 4, Status: 'Requested', Reason: 'Not mine' },

@@ -36,7 +36,7 @@ function useSignedIn() {
 describeInBrowser('D108: the end of a token at /explore', () => {
   const { issuer, openSignedIn, withdrawKey } = useSignedIn()
 
-  test('a page renews its token before it ends, without disturbing the reader, by refresh tokens that are valid only once', async () => {
+  test('a page renews its token before the token ends, by refresh tokens that are valid only once', async () => {
     const { page, renewals, complaints } = await openSignedIn({ expiresInS: 4, hasRefreshTokens: true })
     const first = await storedTokens(page)
     await until(() => renewals() >= 2)
@@ -68,7 +68,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('a token that has ended only by the browser’s clock is still used, without a refresh token, while the server accepts it', async () => {
+  test('a token without a refresh token is used after its end by the browser’s clock, while the server accepts it', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 2 })
     const { endsMs } = JSON.parse((await stored(page))['roster.person'] ?? '{}')
     await until(() => Date.now() > endsMs)

@@ -217,7 +217,7 @@ describeInBrowser('The start page of /explore', () => {
     expect([await tabsOf(page), await page.locator('section.part').count(), await violationsOf(page)]).toEqual([[], 0, []])
   })
 
-  test('the start page tells the second of two people who decide at once what the first has decided', async () => {
+  test('if two people decide about one request, the start page tells the second what the first has decided', async () => {
     const mia = (await open('mia')).page
     const hal = (await open('hal')).page
     await itemsOf(mia, 'to decide')

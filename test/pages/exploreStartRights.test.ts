@@ -170,7 +170,7 @@ describe('a right leads to the expected sections of the start page:', () => {
     ['a decision about rows that she does not read', ['update Absences?fields=Status becomes Status=Approved'], {}],
   ])('%s', async (_, rights, meaning) => expect(await meaningFor('ann', lines(...rights))).toEqual({ ...NOTHING, ...meaning }))
 
-  test('rights to the own row in a view and in its entity give one record section; a view can give the team section', async () => {
+  test('a person’s own row in a view and in its entity gives one section, not two; the view can also give the section My team', async () => {
     const roles = `view Staff Employees?fields=Id,DisplayName,ManagerId\n${lines('read Staff?ManagerId={me.Id}', 'read Staff?Id={me.Id}', 'read Employees?Id={me.Id}')}`
     expect(await meaningFor('ann', roles)).toEqual({
       ...NOTHING,

@@ -63,7 +63,7 @@ test('a form to create a row offers the values of a property as a choice if the 
   ])
 })
 
-test('a filter of a right by a related property is no preset, but limits the rows that the field of the reference offers', () => {
+test('if a right to create filters by a related property, the form has no preset for it, but offers only rows that match', () => {
   const { writable } = know(
     'read Employees',
     'create Absences?EmployeeId.CompanyId=5&EmployeeId=!=2&Status=Requested&fields=EmployeeId,Type',
@@ -135,7 +135,7 @@ describe('the page decides whether a right admits a row (null: unknown):', () =>
   })
 })
 
-test('an update may set the values after becomes, and of other properties the values in the condition before becomes', () => {
+test('an update may set the values that the right names after `becomes`, or before it if the property is only there', () => {
   const { writable } = know(
     'read Absences',
     'read Employees',

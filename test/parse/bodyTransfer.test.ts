@@ -46,7 +46,7 @@ function send(pieces: (string | Buffer)[]): Promise<string> {
 }
 
 describe('a body over a real connection', () => {
-  test('is read if it comes at once, byte by byte, after 100 Continue, or in chunks without a length', async () => {
+  test('is read if it comes as a whole, byte by byte, after 100 Continue, or in chunks without a length', async () => {
     expect(await send([`${HEAD}${LENGTH}\r\n${BODY}`])).toStartWith('HTTP/1.1 200')
     expect(await send([`${HEAD}${LENGTH}\r\n`, ...BYTES])).toStartWith('HTTP/1.1 200')
     expect(await send([`${HEAD}Expect: 100-continue\r\n${LENGTH}\r\n`, BODY])).toContain('HTTP/1.1 200')

@@ -106,7 +106,7 @@ test('SIGTERM ends a server that waits for its database, with exit code 0', asyn
 })
 
 test.each(['require', 'verify-full'])(
-  'a database without TLS stops the start at once if its address has sslmode=%s',
+  'a database without TLS stops the start immediately if its address has sslmode=%s',
   async (mode) => {
     const server = launchProcess({ DATABASE_URL: `${postgres.url}?sslmode=${mode}`, DATA_DIR: `${postgres.folder}/server` })
     expect(await server.ended).toBe(1)

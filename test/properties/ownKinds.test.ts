@@ -267,7 +267,7 @@ describe('D121: decimals below 0, and UUIDs', () => {
     expect((await send('GET', '/Accounts/Summary?minimum=Token')).body.Error.Code).toBe('InvalidAggregate')
   })
 
-  test('a new or changed UUID is at its position in the order of a list from memory at once', async () => {
+  test('a new or changed UUID is immediately at its position in the order of a list from memory', async () => {
     const { body } = await post({ name: 'x', token: '0192E4A8-5C7E-7D3A-9B1F-2F6C8D4E0A1A' })
     expect(await namesBy('sort=Token')).toBe('dbfxhgcae')
     await untilInMemory(server, 'account', '/Accounts?fields=Id&sort=Token')
@@ -385,7 +385,7 @@ describe('D122: JSON', () => {
     expect(await namesBy('Settings=!=')).toBe('abd')
   })
 
-  test('a list from memory shows at once that a row has got or lost its JSON value', async () => {
+  test('a list from memory shows immediately that a row has got or lost its JSON value', async () => {
     const { body } = await post({ name: 'y' })
     expect(await namesBy('Settings=!=')).toBe('abd')
     await send('PATCH', `/Accounts/${body.id}`, { settings: {} })

@@ -174,7 +174,7 @@ describe('D91: references of any entity', () => {
     ])
   })
 
-  test('if two tables refer to each other, a change of one shows at once in lists of the other', async () => {
+  test('if two tables refer to each other, lists of one immediately show a change of the other', async () => {
     expect(await names('HomeId.NodeId.Name=five')).toBe('three')
     expect((await server.patch('/Hubs/2', { nodeId: 1 })).status).toBe(200)
     expect(await names('HomeId.NodeId.Name=five')).toBe('')
@@ -204,7 +204,7 @@ describe('D91: references of any entity', () => {
   })
 })
 
-test('a reference of an entity to its own kind has this entity as its target', async () => {
+test('a reference of an entity to itself has this entity as its target', async () => {
   const folder = declared({ part: `defineEntity('Part', { id: identity(), name: text(), wholeId: reference('Part') })` })
   const [part] = await loadEntities(folder)
   expect(part?.properties.map(({ reference }) => reference?.target?.name)).toEqual([undefined, undefined, 'Part'])

@@ -124,7 +124,7 @@ describe('a right to a named view (D105)', () => {
     )
   })
 
-  test('must show the name of every row that a created row can refer to, if the key also reads copies of these names', () => {
+  test('must show the names of the rows to which a create may refer, if the key can read copies of these names', () => {
     const creates = 'create Absences?fields=EmployeeId,Type'
     const reads = 'read Absences?fields=Id,EmployeeId,Employee'
     const isRefused = (...others: string[]) => {

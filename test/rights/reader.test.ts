@@ -66,7 +66,7 @@ describe('the right to read', () => {
     expect(read('read Companies?fields=Id,Name,Enabled').accessTo(companies).read).toBe(wholeView(companies))
   })
 
-  test('is one object for keys with the same rights, and keys that differ in another right share its view', () => {
+  test('is one object for keys with equal rights, and its view is shared by keys that differ in another right', () => {
     const text = 'read Absences?Status=Approved'
     expect(read(text)).toBe(read(text))
     expect(read(text, 'read Companies')).not.toBe(read(text))

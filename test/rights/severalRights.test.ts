@@ -131,7 +131,7 @@ describe('a reference that several rights let a key set', () => {
     expect(admitted(...lines, 'read Employees')).toBeUndefined()
   })
 
-  test('is not checked if each right sets it itself; if only one right does, it may also have the value of that right', () => {
+  test('is not checked if each right sets its value; if only one right does, this value is allowed in addition', () => {
     const read = 'read Employees?CompanyId=5'
     const own = 'update Absences?Status=New&fields=EmployeeId becomes EmployeeId=7'
     expect(admitted(read, own)).toBeUndefined()

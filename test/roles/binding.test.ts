@@ -184,7 +184,7 @@ describe('the own row of a person ("me")', () => {
     expect(await textsOf(file, { email: 'max@example.com' })).toEqual(['read Employees?Id=9'])
   })
 
-  test('is read again each time, so that a change counts at once', async () => {
+  test('is read again each time, so that a change counts immediately', async () => {
     const rows = new RoleRows({ Employees: [{ ...ANN }] })
     const roles = parseRoles('me Employees?WorkEmail={email}\nrole a\n  read Companies?Id={me.CompanyId}', entities)
     const claims = { email: ANN.WorkEmail }
@@ -274,7 +274,7 @@ describe('a time in a right', () => {
     expect(view?.signedText).toBe('read Absences?Start=<={now}&Reason=%7Bnow%7D')
   })
 
-  test('gives the same rights object within one minute, and in the next minute another one with the same signed text', async () => {
+  test('gives one rights object per minute; the objects of different minutes have the same signed text', async () => {
     const roles = parseRoles('role a\n  read Absences?Start=<={now}\nkey k\n  read Absences?Start=<={now}', entities)
     const claims = {}
     const both = () => Promise.all([roles.rightsOf(claims, rowsOf(), true), roles.rightsOfKey('k')])
@@ -289,7 +289,7 @@ describe('a time in a right', () => {
     }
   })
 
-  test('makes a right to create void while it would set one property to two values, but no other right', async () => {
+  test('voids a right to create while it would set one property to two values, and voids no other right', async () => {
     const file =
       'key k\n  read Companies\n  create Absences?Start={today}&Start={now}&fields=EmployeeId,Type,End,Status,Period,Reason'
     const roles = parseRoles(file, entities)
@@ -411,7 +411,7 @@ test('finding the rights fails with the error of the database if the rows that t
   expect(parseRoles(ROLES_FILE, entities).rightsOf({ email: 'ann@example.com' }, questions, true)).rejects.toBe(failure)
 })
 
-test('equal rights sign cursors differently if only one of two persons lacks the claim of a right to read references', async () => {
+test('a right that lacks the value of its claim changes the text that signs cursors, but not the text of the rights', async () => {
   const role = (when: string) =>
     `role all\n  create Absences?fields=EmployeeId\nrole team${when}\n  read Employees?Department={team}`
   const lacking = await rightsOf(role(''), {})

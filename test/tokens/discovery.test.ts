@@ -32,7 +32,7 @@ const json = (value: unknown) => () => Response.json(value)
 
 describe('D98: an issuer', () => {
   test.each(['', '/realms/acme', '/'])(
-    'whose address ends in "%s" is read, with its keys and only those of its algorithms that have public keys',
+    'whose address ends in "%s" is read, with its keys, and without its algorithms that use no public key',
     async (path) => {
       const issuer = startPlainIssuer(path.replace(/\/$/, ''))
       issuer.document = { issuer: `${issuer.url}${path === '/' ? '/' : ''}` }

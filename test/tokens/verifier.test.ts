@@ -201,7 +201,7 @@ describe('D98: the keys of the issuer', () => {
     expect([askedFor(issuer, '/keys'), issuer.requests.length]).toEqual([2, 4])
   })
 
-  test('are read again at once when a token has a new key; tokens that withdrawn keys have signed are then refused', async () => {
+  test('are read again immediately when a token has a new key; tokens that withdrawn keys have signed are then refused', async () => {
     const issuer = startPlainIssuer()
     const { verifier } = startVerifier(issuer)
     const old = issuer.token()
