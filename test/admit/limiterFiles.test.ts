@@ -140,7 +140,7 @@ describe('the table of a key with its own limits', () => {
     expect(own()).toHaveLength(1)
   })
 
-  test('is kept after a restart until the keys are known; other files are never deleted', () => {
+  test('is kept after a restart until the keys are known; a file that is no table is never deleted', () => {
     writeFileSync(join(folder.path, 'own-left'), 'x')
     writeFileSync(join(folder.path, 'lock'), '')
     const files = start()

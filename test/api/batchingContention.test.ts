@@ -29,7 +29,7 @@ async function oneByOne(count: number, ask: () => Promise<Answer>) {
 }
 
 describe('a row that another transaction has locked', () => {
-  test('delays only its own updates, not updates of other rows in the same batch or later', async () => {
+  test('delays only the updates of this row, not updates of other rows in the same batch or later', async () => {
     const [held, ...others] = await createRows(
       server,
       '/Absences',

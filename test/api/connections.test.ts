@@ -80,7 +80,7 @@ function flood(head: string, piece: Buffer, { url } = server): Promise<{ answer:
 const BYTES = Buffer.alloc(65_536, ' ')
 const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), BYTES, Buffer.from('\r\n')])
 
-describe('a body that no operation reads,', () => {
+describe('a body that no operation reads', () => {
   const key = `Authorization: ApiKey ${KEY}\r\n`
   const json = 'Content-Type: application/json\r\n'
 

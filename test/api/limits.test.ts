@@ -26,7 +26,7 @@ describe('8 Limits', () => {
     expect({ status, name: body?.name }).toEqual({ status: 201, name: 'Largest' })
   })
 
-  test.each(['POST', 'PUT', 'PATCH'])('rule 3, D18: a body with one byte more is 413 for %s', async (method) => {
+  test.each(['POST', 'PUT', 'PATCH'])('rule 3, D18: a body of 1 MiB and one byte is 413 for %s', async (method) => {
     const path = method === 'POST' ? '/Companies' : '/Companies/1'
     const answer = await server.send(method, path, bodyOf(BODY_BYTES_MAX + 1, 'Too large'))
     expect(outcomeOf(answer)).toBe('413 PayloadTooLarge Body')

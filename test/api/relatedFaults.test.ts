@@ -108,13 +108,13 @@ describe('D91: a filter by a path with an invalid value or operator', () => {
     expect(await faultOf(`/Absences?${query}`)).toStartWith(`400 InvalidFilter ${name}: ${message}`)
   })
 
-  test('[under] on an entity without a reference to itself is refused with this reason', async () => {
+  test('[under] on an entity without a reference to itself is refused, and the message says so', async () => {
     expect(await faultOf('/Companies?Name[under]=5')).toEndWith(
       'not with [under]. [under] takes references to rows of their own kind, of which Companies have none.',
     )
   })
 
-  test('[under] of an id that no row has finds no rows, however large it is', async () => {
+  test('[under] of an id that no row has finds no rows, however large the id is', async () => {
     for (const id of ['0', '-1', '9007199254740993', '9'.repeat(40)]) {
       const { status, body } = await server.get(`/Employees?ManagerId[under]=${id}`)
       expect([status, body]).toEqual([200, []])

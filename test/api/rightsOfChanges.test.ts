@@ -343,7 +343,7 @@ describe('a stream of changes', () => {
     expect(lines.slice(1).map(brief)).toEqual(['update Employees JobTitle'])
   })
 
-  test('follows changed rights: it shows the new fields, and ends once its entity is read by filters', async () => {
+  test('follows changed rights: it shows the new fields, and ends when the key can read no entity of it without filters', async () => {
     const key = keyOf('followed', 'read Employees?fields=Id,JobTitle')
     const other = keyOf('left', 'read Employees?fields=Id,JobTitle')
     const withRights = (addresses: string) =>

@@ -213,7 +213,7 @@ describe('rights whose filters have a path', () => {
   const { server, send } = serverOf()
   beforeEach(() => fill(server))
 
-  test('let a key read and update rows whose references lead to matching rows, without a right to these', async () => {
+  test('let a key read and update rows that refer to matching rows, without a right to the matching rows', async () => {
     expect((await send('manager', 'GET /Absences?sort=Id')).body.map(({ id }: { id: number }) => id)).toEqual([2, 5])
     expect(outcomeOf(await send('manager', 'GET /Absences/3'))).toBe('404 NotFound Api')
     expect(outcomeOf(await send('manager', 'GET /Absences?EmployeeId.ManagerId=1'))).toBe(

@@ -115,12 +115,9 @@ describe.each(['0', '64'])('with MEMORY_MB=%s', (MEMORY_MB) => {
     ['/Absences?EmployeeId.Department=', 'read Employees?Department=x&fields=Department', true],
     ['/Absences/Summary?groupBy=Id,Status,EmployeeId.Department', 'read Employees?Department=x&fields=Department', true],
     ['/Absences', 'read Companies', false],
-  ])(
-    'D95: a stream of %s ends with Forbidden if the right of its key to read employees is replaced by %s: %p',
-    async (path, other, ends) => {
-      const lines = await linesOf(path, withPaths, `${OF_LONG}\n${other}`)
-      expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
-      if (!ends) expect(lines).toHaveLength(60_000)
-    },
-  )
+  ])('D95: a stream of %s ends with Forbidden if its key’s right to employees becomes "%s": %p', async (path, other, ends) => {
+    const lines = await linesOf(path, withPaths, `${OF_LONG}\n${other}`)
+    expect(JSON.parse(lines.at(-1) ?? '').Error?.Code).toBe(ends ? 'Forbidden' : undefined)
+    if (!ends) expect(lines).toHaveLength(60_000)
+  })
 })

@@ -242,7 +242,7 @@ test('values that the right sets and default values are written for a key that m
   expect(body).toMatchObject({ firstName: 'Dan', status: 'New', companyId: null, jobTitle: null })
 })
 
-test('a row within reach of the right to delete is deleted: 204', async () => {
+test('a row that the right to delete admits is deleted: 204', async () => {
   expect((await send('partner', 'DELETE /Employees/3')).status).toBe(204)
   expect((await server.get('/Employees/3')).status).toBe(404)
 })

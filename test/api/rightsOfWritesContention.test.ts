@@ -134,7 +134,7 @@ test('a rename of a row outside of the key’s right is 403 without a wait for t
 })
 
 test.each([true, false])(
-  'a long rename waits for a transaction that moves the row out of reach, and is 403 if that commits: %p',
+  'a long rename waits for a transaction that moves the row out of the key’s right, and is 403 if that transaction commits: %p',
   async (commits) => {
     await server.sql`insert into employee (company_id, company_key) select 1, '=One' from generate_series(1, ${COPIES_MAX + 1})`
     const disable = (sql: postgres.TransactionSql) => sql`update company set enabled = false where id = 1`

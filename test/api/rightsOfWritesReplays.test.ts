@@ -105,7 +105,7 @@ test('the repeated answer to several rows shows each row as the key may read it 
   expect([status, body]).toEqual([201, [{ id: 1, firstName: 'Ann' }, { id: 2 }, { id: 3, firstName: 'Ann' }]])
 })
 
-test('an update is replayed although its row is out of reach now, and a deletion although its row has gone', async () => {
+test('an update is replayed although its row is outside of the key’s right now, and a deletion although its row is gone', async () => {
   await createRow(server, '/Employees', { CompanyId: 1 })
   await giveRights('read Employees', 'update Employees?CompanyId=1', 'delete Employees?CompanyId=1')
   const update = await send('PATCH', '/Employees/1', { JobTitle: 'x' })

@@ -276,7 +276,7 @@ describe('a slow stream', () => {
     expect(text.endsWith('0\r\n\r\n')).toBe(true)
   })
 
-  test('ends with Forbidden after its key has lost its right to that entity', async () => {
+  test('ends with Forbidden after its key has lost the right to read its entity', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...losing.headers })
     await large.replaceKeys(KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)))
     const text = await rest()

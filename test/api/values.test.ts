@@ -54,7 +54,7 @@ describe('2 Date-times', () => {
     ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59Z'],
     ['1969-12-31T23:59:59.5Z', '1969-12-31T23:59:59Z'],
     ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00Z'],
-  ])('D15: %s is printed as %s, and found by it', async (written, printed) => {
+  ])('D15: %s is printed as %s, and is found by a filter with the text that was written', async (written, printed) => {
     const { body } = await server.post('/Absences', { Start: written })
     expect(body?.start).toBe(printed)
     expect((await server.get(`/Absences/${body.id}`)).body.start).toBe(printed)

@@ -102,7 +102,7 @@ test('hooks add accepts a URL that HOOKS_ALLOW names, and refuses an invalid or 
   expect(await hooks(['add', '--entity', '*'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--url') })
 })
 
-test('commands for hooks are refused with CHANGES_DAYS=0, or a pooler without DATABASE_DIRECT_URL: no server would deliver them', async () => {
+test('commands for hooks are refused if no server could deliver: with CHANGES_DAYS=0, or with a pooler and no DATABASE_DIRECT_URL', async () => {
   const none = await hooks(['list'], { CHANGES_DAYS: '0' })
   const stderr = 'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n'
   expect(none).toMatchObject({ code: 1, stderr })

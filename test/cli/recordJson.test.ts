@@ -95,7 +95,7 @@ describe('records of a CSV', () => {
     expect((await rowOf(text)).json).toBe(expected)
   })
 
-  test('get the time 23:59 for a day without a time only in the property that ends the last of several consecutive spans', async () => {
+  test('get the time 23:59 for a day without a time, but only at the end of the last of several consecutive spans', async () => {
     const trip = defineEntity(
       'Trip',
       { id: identity(), leaves: instant(), arrives: instant(), returns: instant() },

@@ -157,7 +157,7 @@ describe('a server that does not answer', () => {
   })
 })
 
-describe('an answer that is not Roster’s', () => {
+describe('answers that a client cannot use', () => {
   let asked4 = 0
   const unknown = () => {
     asked4++

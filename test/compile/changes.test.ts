@@ -79,7 +79,7 @@ test('the statement for changes has no condition on changed properties if the vi
   expect(compileHistory(named, '7', { position: '3', number: '4' }, 51)).toEqual(history)
 })
 
-test('views that show different properties share one statement for changes, with their names as a parameter', () => {
+test('views that show different properties share one statement for changes, whose parameter has the names of the properties', () => {
   const shown = " and (action <> 'u' or changed && $4::text[])"
   const after = { position: '3', number: '4' }
   const text = (names: string) => compileChanges([employees(...names.split(' '))], after, 51).text

@@ -80,7 +80,7 @@ test.each([
   expect(update.text).not.toBe(compileUpdate(company, plan(values, null)).text)
 })
 
-test('a statement keeps conditions on the row before the write, and all conditions if one of several new rows does not match', () => {
+test('the statement of a write keeps conditions on the old row, and all conditions if one of several new rows does not match', () => {
   const guard = guardOf('Name=Own', 'Enabled=true', 'Enabled=true')
   const [matching, other] = [row('Own', 'true'), row('Own', 'false')]
   expect(checkedGuard(company, guard, [matching])?.pairs).toEqual([{ before: filtersOf('Name=Own'), after: [] }])
@@ -89,7 +89,7 @@ test('a statement keeps conditions on the row before the write, and all conditio
   expect(checkedGuard(company, guard, [matching, other])?.shape).not.toBe(checkedGuard(company, guard, [matching])?.shape)
 })
 
-test('the statement needs no condition if the new row matches one of two alternatives', () => {
+test('the statement of a write needs no condition if the new row matches one of two alternatives', () => {
   const either = { ...guardOf('', 'Enabled=true', ''), shape: 'either' }
   const guard = { ...either, pairs: [...either.pairs, { before: [], after: filtersOf('Name=Own') }] }
   for (const admitted of [row('Own', 'true'), row('Own', 'false'), row('Other', 'true')])

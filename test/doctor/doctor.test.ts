@@ -379,7 +379,7 @@ describe('findings about the database', () => {
     await sql.end()
   })
 
-  test('D53: doctor finds a table that Citus distributes, and a server refuses to start on it', async () => {
+  test('D53: doctor finds a table that Citus distributes, and a server refuses to start with such a table', async () => {
     const url = await createDatabase()
     const sql = connect(url)
     // The catalog of Citus, which Debian does not package.

@@ -48,7 +48,7 @@ describe('queries', () => {
     expect(String(query.state?.pid)).toBe(row?.[0] as string)
   })
 
-  test('a query that waits for the end of an exclusive one is not sent, and can be cancelled without reaching PostgreSQL', async () => {
+  test('a query that waits for the end of an exclusive query is not sent, and can be cancelled without reaching PostgreSQL', async () => {
     const first = await whileRunning(true, async () => {
       const second = send(`select 'never sent'`)
       const ended = outcome(second)

@@ -178,7 +178,7 @@ describe('several hosts in DATABASE_URL:', () => {
     closing.close()
   })
 
-  test('a connection of a pool is opened to the second host if the first refuses it; if both refuse, the error says why', async () => {
+  test('a connection of a pool is opened to the second host if the first host refuses it; if both hosts refuse, the error says why', async () => {
     const fields = 'SFATAL\0C28000\0Mno entry\0\0'
     const refusal = Buffer.from(`E\0\0\0${String.fromCharCode(4 + fields.length)}${fields}`)
     const refusing = createServer((socket) => void socket.once('data', () => socket.end(refusal)))

@@ -45,7 +45,7 @@ describe('the address of a delivery', () => {
     'https://169.254.169.254/latest/meta-data',
     'https://10.0.0.1:8443/',
   ]
-  test.each(refused)('a delivery to the URL %s is refused, since its address is private', async (url) => {
+  test.each(refused)('a delivery to the URL %s, whose address is private, is refused', async (url) => {
     expect(addressFor(readHookUrl(url), NONE)).rejects.toThrow(/is a private address/)
   })
 

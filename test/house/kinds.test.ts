@@ -58,7 +58,9 @@ describe('a new kind of property', () => {
     '...(kind.name in FORMATS ? format : {})',
     'switch (property.kind.name) {',
     "    case 'instant':",
-  ])('would be overlooked by code such as %s, which the pattern finds', (line) => expect(DECISION.test(line)).toBe(true))
+  ])('would be overlooked by code such as %s, which the pattern of these tests finds', (line) =>
+    expect(DECISION.test(line)).toBe(true),
+  )
 
   test('does not compile until each table by kind has an entry for it', () => {
     const tables = files.flatMap((path) => {

@@ -27,7 +27,7 @@ describe('checkElysia', () => {
     expect(() => checkElysia(app)).toThrow(`src/http/elysia.ts was written for: ${what}`)
   })
 
-  test('throws an error with the hook of the bearer plugin if another version has moved it', () => {
+  test('throws an error that names the hook of the bearer plugin if another version has moved it', () => {
     for (const hook of [null, () => ({}), () => ({ bearer: 'ApiKey x' })])
       expect(() => checkElysia(appOf(), hook)).toThrow('src/http/elysia.ts was written for: the hook of the bearer plugin')
   })

@@ -124,7 +124,7 @@ const lineOf = async (name: string) => (await store.list()).find((key) => key.na
 const endNow = (name: string) => sql`update api_key set ends = now() - interval '1 second' where name = ${name}`
 
 describe('rights as addresses', () => {
-  test('are stored with an empty list of rights, because servers of earlier versions read that list', async () => {
+  test('are stored with an empty list of rights, which servers of earlier versions read', async () => {
     const key = { ...recordOf('payroll'), ...addressesOf('read Absences?Status=x,*:read') }
     await store.create(key)
     expect(await source.current()).toEqual([key])

@@ -114,7 +114,7 @@ describe('a copy of a table', () => {
     expect([await total(), said]).toEqual([30, ['a table is in memory']])
   })
 
-  test('is loaded again if rows of row_change were deleted that it has not read, and kept if it has read them', async () => {
+  test('is loaded again if rows of row_change were deleted before it read them, and is kept otherwise', async () => {
     await untilLoaded()
     const [first, second] = [oldRowChanges(0), oldRowChanges(0)]
     await first(server.sql as never, 1_000)

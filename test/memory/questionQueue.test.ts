@@ -181,7 +181,7 @@ describe('Copies that a joint question (a query for the changes of several table
     expect([askedTogether.length, askedAlone.length]).toEqual([1, 2])
   })
 
-  test('get a waiting joint question before further questions about one table, so that it does not wait forever', async () => {
+  test('get a waiting joint question before further questions about one table', async () => {
     // On a busy machine the joint question can come so late that it no longer holds back single questions.
     await until(async () => {
       const slow = [new SlowCopy(companies), new SlowCopy(employees)] as const
@@ -298,7 +298,7 @@ describe('When copies ask for changed rows, a table that an ALTER TABLE has lock
     expect([queue.versionOf(both), valuesIn(employees, 'FirstName').get('1')]).toEqual([expect.any(String), 'changed'])
   })
 
-  test('does not delay a joint question about both tables if no row of it has changed, because it is not read then', async () => {
+  test('does not delay a joint question about both tables if none of its rows has changed', async () => {
     await queue.refresh(both)
     await whileLocked('employee', async () => {
       await changeCompany()

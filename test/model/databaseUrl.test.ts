@@ -54,7 +54,7 @@ describe('readDatabaseUrl', () => {
     expect(read).not.toThrow(value)
   })
 
-  test('names the allowed values in the message about an invalid one', () => {
+  test('names the allowed values in the message about an invalid value', () => {
     const all = 'disable, allow, prefer, require, verify-ca, verify-full'
     expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(`sslmode has a value that cannot be used: allowed is ${all}`)
   })

@@ -34,7 +34,7 @@ describe('D65: a declaration is refused', () => {
     () =>
       defineEntity('Thing', { id: identity(), ...fields }, options)
 
-  test('with a required part of an object, since the object may be null', () => {
+  test('with a required part of an object', () => {
     expect(declare({ size: group({ net: decimal(2, { required: true }) }) })).toThrow('size.net of thing cannot be required')
   })
 

@@ -28,7 +28,7 @@ test.each([
   expect(listCostOf(note, parseList(wholeView(note), query))).toEqual({ parentRow: null, isCostly })
 })
 
-test('a list with an equality filter on a reference has the referred row as its parent; one with a range has none', () => {
+test('a list with an equality filter on a reference has the referenced row as its parent; a list with a range has no parent', () => {
   expect(listCostOf(note, parseList(wholeView(note), 'Title[contains]=a&AuthorId=3'))).toEqual({
     parentRow: 'author_id 3',
     isCostly: true,

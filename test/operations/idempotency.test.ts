@@ -47,7 +47,7 @@ test.each([
   },
 )
 
-test('hashing the claim of 50,000 rows lets other requests run in between', async () => {
+test('hashing 50,000 rows for an Idempotency-Key lets other requests run in between', async () => {
   const thing = defineEntity('Thing', { id: identity(), name: text() })
   const row: Assignments = new Map(thing.properties.slice(1).map((property) => [property, 'x'.repeat(200)]))
   const request = new Request('http://localhost/Things', { method: 'POST', headers: { 'idempotency-key': 'many' } })

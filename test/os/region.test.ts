@@ -84,7 +84,7 @@ test('a region that needs more than the free space is refused before a byte is w
   expect(readdirSync(folder.path)).toEqual([])
 })
 
-test('a file is deleted before a file of another shape is created, because both may not fit on the disk', () => {
+test('a file is deleted before a file of another shape is created', () => {
   start('old')
   const before = openSync(path, 'r')
   const { ino } = fstatSync(before)

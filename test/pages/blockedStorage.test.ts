@@ -14,7 +14,7 @@ const FILL = `for (const storage of [localStorage, sessionStorage])
   for (let size = 2 ** 24, place = 0; size >= 1; place++)
     try { storage.setItem('fill' + place, 'x'.repeat(size)) } catch { size = Math.floor(size / 2) }`
 
-describeInBrowser('pages in a Chromium without storage', () => {
+describeInBrowser('pages in a Chromium whose storage cannot be used', () => {
   // A sandboxed page has no origin, so it reads answers by CORS.
   const server = useServer({ environment: { CORS_ORIGINS: '*' } })
   const browser = useBrowser()
@@ -108,13 +108,16 @@ describeInBrowser('pages in a Chromium without storage', () => {
     expect(complaints).toEqual([])
   })
 
-  test.each(['garbage', '{"a":1}', '["Gone"]', 'null', '[1,'])('/explore ignores stored columns of %s', async (kept) => {
-    const { page, complaints } = await open('/')
-    await page.evaluate(`localStorage.setItem('roster.columns.Companies', ${JSON.stringify(kept)})`)
-    await page.goto(`${server.url}/explore#key=${KEY}`)
-    await page.getByRole('link', { name: 'Companies' }).click()
-    await page.getByText('Acme').first().waitFor()
-    expect([await page.locator('th').allInnerTexts(), complaints]).toEqual([['Id', 'Name', 'Enabled'], []])
-    await page.context().close()
-  })
+  test.each(['garbage', '{"a":1}', '["Gone"]', 'null', '[1,'])(
+    '/explore ignores the stored columns %s, which it cannot use',
+    async (kept) => {
+      const { page, complaints } = await open('/')
+      await page.evaluate(`localStorage.setItem('roster.columns.Companies', ${JSON.stringify(kept)})`)
+      await page.goto(`${server.url}/explore#key=${KEY}`)
+      await page.getByRole('link', { name: 'Companies' }).click()
+      await page.getByText('Acme').first().waitFor()
+      expect([await page.locator('th').allInnerTexts(), complaints]).toEqual([['Id', 'Name', 'Enabled'], []])
+      await page.context().close()
+    },
+  )
 })

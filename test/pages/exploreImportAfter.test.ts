@@ -122,7 +122,7 @@ describeInBrowser('the undo of an import of /explore', () => {
       return route.fulfill({ response, headers })
     })
 
-  test('an undo deletes rows one by one if a proxy removes the ETag from the refusal that would tell it their version', async () => {
+  test('an undo deletes rows one by one if a proxy removes the ETag from the answers to its deletions of several rows', async () => {
     const forms = await imported('BARE', 3)
     await withoutVersions(forms, 'DELETE', /\/Employees\?Id/)
     const requests = await undone(forms, 'BARE', 3, '3 deleted, 0 changed back')

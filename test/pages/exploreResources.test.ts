@@ -18,7 +18,7 @@ const shift = defineEntity('Shift', {
 test.each<[string, readonly Entity[]]>([
   ['companies, employees and absences', entities],
   ['entities with references and an id within an object', [team, shift]],
-])('/explore offers sums of the properties that sum accepts, but of no ids: for %s', (_, all) => {
+])('for %s, /explore offers sums of exactly the properties that the parameter sum accepts', (_, all) => {
   const resources = resourcesOf(
     describeApi(all.map(wholeAccess), { baseUrl: 'http://localhost', limits: [], anonymousLimits: [], documentNeedsKey: false }),
     [],

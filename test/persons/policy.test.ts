@@ -108,7 +108,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     },
   )
 
-  test('a person whose e-mail address two rows have gets rights as soon as one of these rows has another address', async () => {
+  test('if two rows have the e-mail address of a person, she gets rights as soon as one of them has another address', async () => {
     expect((await everywhere('Twin', 'GET /Employees')).status).toBe(403)
     await sql`update employee set work_email = 'tom@acme.example' where id = 9`
     expect(await everywhere('Twin', 'GET /Employees')).toEqual({ status: 200, ids: [8] })

@@ -61,7 +61,7 @@ test.each([
   expect(nodes.some(({ Filter = '' }) => /hashed SubPlan|EXISTS/.test(Filter))).toBe(true)
 })
 
-test('unions that differ only in values share the statement that asks whether few ids match; it is sent only if needed', async () => {
+test('unions that differ only in values share the statement that asks whether few ids match, which is sent only if needed', async () => {
   const asked: Statement[] = []
   const database = {
     read: (statement: Statement) => {

@@ -114,7 +114,7 @@ test('the checksum of a migration is the SHA-256 of its bytes, so it is the same
   expect(readMigrations(folder)[0]?.checksum).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
-test('the numbers of the files in sql/ follow the number of the baseline, each once', () => {
+test('the numbers of the files in sql/ begin with that of the baseline, and have no gap or repetition', () => {
   const files = readMigrations(MIGRATIONS).map(({ file: name }) => name)
   expect(files[0]).toBe(BASELINE)
   const numbers = files.map((name) => Number(name.slice(0, 4)))

@@ -77,7 +77,7 @@ print('TOTAL', days['sum.period.days'].sum(), len(days), labels)`)
   })
 })
 
-test('the pandas recipe loses groups without dropna=False, so it is needed', async () => {
+test('the pandas recipe would lose groups without dropna=False', async () => {
   if (bin === null) return leaveOut('CI_REQUIRES_PYTHON', lack)
   const output = await outputOf('', (program) => program.replace(', dropna=False', ''))
   expect([...rowsIn(output).keys()].sort()).toEqual(['', 'NA', 'None', 'Sales', 'null'])

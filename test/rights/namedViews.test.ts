@@ -201,7 +201,7 @@ describe('paths and chains of a named view (D105)', () => {
     expect(filter?.property.related?.view).toMatchObject({ collection: employees, text: 'read Employees?Id=5' })
   })
 
-  test('chains ([under]) lead only through rows of the view, since a right to the entity may hide the reference', () => {
+  test('chains ([under]) lead only through rows of the view', () => {
     for (const rights of [
       ['read Directory'],
       ['read Directory', 'read Employees?fields=Id,DisplayName'],

@@ -179,7 +179,7 @@ describe('the own row of a person ("me")', () => {
     expect(await textsOf(file, { email: 'ann@example.com' })).toEqual([`read Employees?${expected}`])
   })
 
-  test('has no value for an empty property: the person lacks the right that needs it, and has the others', async () => {
+  test('has no value for an empty property: the person lacks the right that needs it, and has her other rights', async () => {
     const file = `${text}\n  read Companies?Id={me.CompanyId}`
     expect(await textsOf(file, { email: 'max@example.com' })).toEqual(['read Employees?Id=9'])
   })

@@ -46,7 +46,7 @@ describe('the proposals for the columns of a file in another language', () => {
     expect([...proposeColumns(columns, EMPLOYEES, new Map([['vorname', '']]), NONE)]).toEqual([])
   })
 
-  test('are the property that the header names, even if the header is a word of another language for another property', () => {
+  test('are the property that the header names, even if another language uses this word for another property', () => {
     const columns = [{ index: 0, header: 'Service', examples: ['x'] }]
     expect([...proposeColumns(columns, choices('Department', 'Service'), NONE, NONE)]).toEqual([[0, 'Service']])
     expect(meaningsOf('Qualcosa')).toEqual([])
