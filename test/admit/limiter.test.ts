@@ -85,7 +85,7 @@ describe('D59: charging several requests together', () => {
     expect(refusals() - before).toBe(1)
   })
 
-  test('leaves those requests charged that the store has admitted before it refuses one', async () => {
+  test('leaves the requests charged that the store has admitted before it refuses one', async () => {
     const store = storeOf([yes, yes, no])
     const { limiter } = meterOf('50/1m', store)
     expect(await limiter.chargeMore(client, 5)).toMatchObject({ admitted: false, retryAfterSeconds: 30 })

@@ -140,7 +140,7 @@ describe('5 Keys of the database', () => {
     expect(await statusOf(key)).toBe(200)
   })
 
-  test('D34: a request is 503 while its key cannot be confirmed, unless its page is public or its key is that of the settings', async () => {
+  test('D34: a request is 503 while its key cannot be confirmed, except to public pages and with the key of the settings', async () => {
     const stale = await startServer()
     const [key, store] = [makeKey(), new KeyStore(stale.sql)]
     await store.create(key.record)

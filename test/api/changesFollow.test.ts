@@ -105,7 +105,7 @@ test('a key may have 8 streams of changes; the ninth is 503 until one of their c
   await until(async () => (await follow('?after=now', crowd.headers)).response.status === 200)
 })
 
-test('if other keys have taken all slots, a key without a stream of changes gets one, and one of the others ends', async () => {
+test('if other keys have taken all slots, a key without a stream of changes gets a slot, and a stream of another key ends', async () => {
   const all = crowds.flatMap(({ headers }) => Array.from({ length: 8 }, () => follow('?after=now', headers)))
   const streams = await Promise.all(all)
   expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))

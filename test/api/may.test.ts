@@ -269,7 +269,7 @@ describe('D109: a list with may', () => {
   beforeAll(() => fill(memory))
   const as = (key: keyof typeof keys, server = memory) => new Caller(server, keys[key].headers)
 
-  test('is not answered from the cached list of a key that reads the same rows and writes others', async () => {
+  test('is not answered from the cached list of a key that reads the same rows, but may write other rows', async () => {
     for (let time = 0; time < 3; time++) {
       const statuses = async (key: keyof typeof keys) =>
         (await as(key).send('GET', '/Absences?may=update&fields=Status')).body.map(({ status }: Json) => status)

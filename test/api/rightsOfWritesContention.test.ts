@@ -117,7 +117,7 @@ describe.each(WRITES)('%s', (_, method, body, template, good) => {
   })
 })
 
-test('a key without a right to read gets the same error for a row that was moved out of its right as for a missing row', async () => {
+test('without a right to read, a row that was moved out of the key’s right gives the same error as a missing row', async () => {
   const { id } = await createRow(server, '/Employees', { CompanyId: 1 })
   const left = await beside({ commits: true }, moveTo(id, 2), () => send(blind, 'PATCH', `/Employees/${id}`, { JobTitle: 'x' }))
   const missing = await send(blind, 'PATCH', '/Employees/999', { JobTitle: 'x' })
@@ -134,7 +134,7 @@ test('a rename of a row outside of the key’s right is 403 without a wait for t
 })
 
 test.each([true, false])(
-  'a long rename waits for a transaction that moves the row out of the key’s right, and is 403 if that transaction commits: %p',
+  'a long rename waits for a transaction that moves its row out of the key’s right, and is 403 if that commits: %p',
   async (commits) => {
     await server.sql`insert into employee (company_id, company_key) select 1, '=One' from generate_series(1, ${COPIES_MAX + 1})`
     const disable = (sql: postgres.TransactionSql) => sql`update company set enabled = false where id = 1`

@@ -47,7 +47,7 @@ test.each([{}, { 'idempotency-key': 'a' }])(
   },
 )
 
-test('a boolean that the right sets to true is true in a create without it; a PUT without it means false, and is 403', async () => {
+test('if a right sets a boolean to true, a create without it is true, and a PUT without it means false and is 403', async () => {
   const created = await send(enabler, 'POST', '/Companies', { Name: 'New' })
   expect([created.status, created.body]).toEqual([201, { id: 3, name: 'New', enabled: true }])
   expect(outcomeOf(await send(enabler, 'PUT', '/Companies/2', { Name: 'Own' }))).toBe('403 Forbidden Enabled')

@@ -71,7 +71,7 @@ describe('roster import --undo', () => {
     expect(await tables()).toEqual(start)
   })
 
-  test('leaves and lists values that others have changed since, and rows that others have deleted or refer to', async () => {
+  test('leaves and lists values that were changed since, and rows that were deleted or that other rows refer to', async () => {
     await server.post('/Employees', [
       { employeeNumber: 'E1', lastName: 'A', department: 'Sales' },
       { employeeNumber: 'E2', lastName: 'B' },
@@ -112,7 +112,7 @@ describe('roster import --undo', () => {
     expect((await undo(path)).stdout).toBe('2 rows of Employees were deleted, 0 changed back.\n')
   })
 
-  test('needs fewer than 20 requests for 500 rows, of which it leaves those that others have changed or refer to', async () => {
+  test('needs fewer than 20 requests for 500 rows, and leaves rows that were changed or that other rows refer to', async () => {
     const path = fileOf(`employeeNumber,lastName\n${Array.from({ length: 500 }, (_, n) => `N${n},Name`).join('\n')}\n`)
     const leftNow = async () => Number((await server.get('/Companies/1', many.headers)).headers.get('x-ratelimit-remaining'))
     const undoCounted = async () => {

@@ -86,7 +86,7 @@ describe('each text of a row is folded at most once for all filters of a stateme
   })
 })
 
-test('lists filtered by parts of texts have the right rows and totals on each page, by number or by cursor', async () => {
+test('lists filtered by parts of texts have the right rows and totals on each page, by number or cursor', async () => {
   const read = async ({ text, values }: Statement) =>
     (await sql.unsafe(text, values as string[]).values()).map((row) => [Number(row[0]), Number(row.at(-1))])
   const size = 7

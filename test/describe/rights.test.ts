@@ -83,7 +83,7 @@ describe('the OpenAPI document of a key', () => {
     )
   })
 
-  test('D94: lists up to 200 related properties of an entity, and describes those of other references in words', () => {
+  test('D94: lists up to 200 related properties of an entity, and describes the properties of its other references in words', () => {
     const fields = Object.fromEntries(Array.from({ length: 59 }, (_, index) => [`text${index}`, text()]))
     const target = defineEntity('Target', { id: identity(), ...fields })
     const references = Object.fromEntries(['one', 'two', 'three', 'four'].map((name) => [name, reference('Target')]))

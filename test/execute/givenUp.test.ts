@@ -157,7 +157,7 @@ describe('several hosts in DATABASE_URL:', () => {
     closing.close()
   })
 
-  test('a single connection is opened to the second host if the first one is silent', async () => {
+  test('a single connection is opened to the second host if the first host is silent', async () => {
     const silent = await startGate(new URL(url))
     const { hostname, port } = new URL(url)
     const hosts = url.replace(`${hostname}:${port}`, `127.0.0.1:${new URL(silent.url).port},${hostname}:${port}`)
@@ -166,7 +166,7 @@ describe('several hosts in DATABASE_URL:', () => {
     silent.end()
   })
 
-  test('a connection of a pool is opened to the second host if the first one closes each attempt', async () => {
+  test('a pool connects to the second host if the first host closes each attempt', async () => {
     const closing = createServer((socket) => void socket.once('data', () => socket.end()))
     await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve))
     const { host } = new URL(url)
@@ -178,7 +178,7 @@ describe('several hosts in DATABASE_URL:', () => {
     closing.close()
   })
 
-  test('a connection of a pool is opened to the second host if the first host refuses it; if both hosts refuse, the error says why', async () => {
+  test('a pool connects to the second host if the first host refuses; if both hosts refuse, the error says why', async () => {
     const fields = 'SFATAL\0C28000\0Mno entry\0\0'
     const refusal = Buffer.from(`E\0\0\0${String.fromCharCode(4 + fields.length)}${fields}`)
     const refusing = createServer((socket) => void socket.once('data', () => socket.end(refusal)))

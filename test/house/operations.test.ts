@@ -77,12 +77,12 @@ describe('each test that a page quotes as `path`: "title" exists:', () => {
   const absentOf = (text: string) =>
     namedBy(text).filter(([, path = '', title = '']) => !existsSync(join(ROOT, path)) || !read(path).includes(title))
 
-  test('those in the table of failures', () => {
+  test('each test in the table of failures', () => {
     expect(absentOf(FAILURES)).toEqual([])
     expect(namedBy(FAILURES).length).toBeGreaterThan(15)
   })
 
-  test('those in docs/promises.md, one for each promise', () => {
+  test('each test in docs/promises.md, one for each promise', () => {
     const promises = read('docs/promises.md')
     // The table of figures has more columns.
     const rows = promises.match(/^\| (?!promise \|)[^|]+\| [^|]+\|$/gm) ?? []

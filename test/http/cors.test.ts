@@ -148,7 +148,7 @@ describe('a preflight', () => {
     }
   })
 
-  test('allows all headers that the server reads, except those that no page can set, and those of proxies', async () => {
+  test('allows all headers that the server reads, except headers that no page can set, and headers of proxies', async () => {
     const notOfPages = ['host', 'origin', 'content-length', 'transfer-encoding', 'access-control-request-method']
     const read = new Set<string>()
     const server = [...new Bun.Glob('**/*.ts').scanSync(SOURCE)].filter((path) => !/^(?:client|cli|pages\/explore)\//.test(path))

@@ -40,7 +40,7 @@ describe('a copy of a table', () => {
     expect(said).toEqual(['a table is in memory'])
   })
 
-  test('is kept while PostgreSQL answers summaries for which too many new texts are not sorted yet', async () => {
+  test('is kept while PostgreSQL answers summaries because too many new texts are not sorted yet', async () => {
     await untilLoaded()
     // More new texts than are sorted while a summary waits.
     await server.sql`insert into company (name) select 'n' || n from generate_series(1, 150) as n`

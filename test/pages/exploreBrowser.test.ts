@@ -704,7 +704,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await hashOf(page)).toBe('#/Absences?view=summary&by=Status')
   })
 
-  test('A summary of /explore by a name links each of two people with the same name to the rows of that person', async () => {
+  test('In a summary by names, /explore links each of two people of one name to the rows of that person', async () => {
     const names = { FirstName: 'Twin', LastName: 'Doe' }
     const twins = await createRows(server, '/Employees', [names, names])
     const reason = { Reason: 'twins' }

@@ -55,7 +55,7 @@ describeInBrowser('the undo of an import of /explore', () => {
     expect(await numbersOf('MANY')).toEqual([])
   })
 
-  test('an undo leaves rows that others have changed or refer to, and deletes rows that were rewritten without a change', async () => {
+  test('an undo leaves rows that were changed or are referred to, and deletes rows that were rewritten without a change', async () => {
     const forms = await imported('SOME', 120)
     const idOf = async (number: string) => (await server.get(`/Employees?EmployeeNumber=${number}`)).body[0].id
     const [changed, same, referred] = [await idOf('SOME-1007'), await idOf('SOME-1050'), await idOf('SOME-1099')]

@@ -61,7 +61,7 @@ describe('the roles of docs/roles.txt lead to this start page:', () => {
       creations: ['Absences, mine'],
     }))
 
-  test('a manager sees requests of others first, and all absences but her own as absences of her team', async () =>
+  test('a manager sees requests of others first, and all absences except her own as absences of her team', async () =>
     expect(await meaningFor('max', ROLES_FILE.replace('when Employees?ManagerId={me.Id}', ''))).toEqual({
       toDecide: ['Absences: Absences?may = update(Status)&Status = Requested&EmployeeId != 9'],
       mine: ['My absences: Absences?EmployeeId = 9', 'My record: Employees?Id = 9 (9)'],
@@ -170,7 +170,7 @@ describe('a right leads to the expected sections of the start page:', () => {
     ['a decision about rows that she does not read', ['update Absences?fields=Status becomes Status=Approved'], {}],
   ])('%s', async (_, rights, meaning) => expect(await meaningFor('ann', lines(...rights))).toEqual({ ...NOTHING, ...meaning }))
 
-  test('a person’s own row in a view and in its entity gives one section, not two; the view can also give the section My team', async () => {
+  test('one’s own row in a view and in its entity gives one section; the view can also give the section My team', async () => {
     const roles = `view Staff Employees?fields=Id,DisplayName,ManagerId\n${lines('read Staff?ManagerId={me.Id}', 'read Staff?Id={me.Id}', 'read Employees?Id={me.Id}')}`
     expect(await meaningFor('ann', roles)).toEqual({
       ...NOTHING,

@@ -92,7 +92,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect(answer.headers.get('x-total-count')).toBe(String(ids.length))
   })
 
-  test('an employee sees of others only the properties that the directory shows, and a filter on another property is 400', async () => {
+  test('an employee sees of other employees only the properties in the directory, and a filter on another property is 400', async () => {
     const { body } = await ask('Ann', 'GET /Directory?Id=4')
     expect(Object.keys(body[0])).toEqual(['id', 'displayName', 'workEmail', 'department', 'location', 'jobTitle', 'manager'])
     expect((await ask('Ann', 'GET /Directory?WorkPhone=1')).status).toBe(400)

@@ -8,7 +8,7 @@ import { dataFolder, startProcess } from '../support/start.ts'
 const KILLS = 2
 const CLIENTS = 8
 
-test('after PostgreSQL was killed under load, all acknowledged writes are stored, and others only if they got OutcomeUnknown', async () => {
+test('after PostgreSQL was killed under load, all acknowledged writes are stored, and other writes only if they got OutcomeUnknown', async () => {
   const dataDir = dataFolder()
   copyCluster(dataDir)
   const { server, ask } = await startProcess({ DATA_DIR: dataDir, DEMO_DATA: '0', LOG_LEVEL: 'info', WORKERS: '1' })

@@ -106,7 +106,7 @@ describe('the right to create', () => {
     expect(names(create?.settable)).toEqual(['Reason', 'Period.Days'])
   })
 
-  test('without fields= lets a body name all properties that clients write, and those that the key reads', () => {
+  test('without fields= lets a body name all properties that clients write or that the key reads', () => {
     const namesOf = (...rights: string[]) =>
       read(...rights)
         .accessTo(absences)
@@ -164,7 +164,7 @@ describe('the right to update', () => {
     return guard?.pairs.map(({ before, after }) => ({ before: texts(before), after: texts(after) }))
   }
 
-  test('checks all its filters before the update, and after it those on properties that the key may change', () => {
+  test('checks all its filters before the update, and after it the filters on properties that the key may change', () => {
     expect(admittedBy('update Employees?CompanyId=5&Status=New&fields=Status,WorkPhone')).toEqual([
       { before: ['CompanyId=5', 'Status=New'], after: ['Status=New'] },
     ])
