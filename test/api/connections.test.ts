@@ -111,7 +111,7 @@ describe('a body that no operation reads', () => {
     },
   )
 
-  test('and that never ends, is charged like any request, and is 429 beyond the limit', async () => {
+  test('and that never ends is charged like any request, and is 429 beyond the limit', async () => {
     const limited = await startServer({ environment: { RATE_LIMITS: '3/1h' } })
     const answers: unknown[] = []
     for (const method of ['GET', 'GET', 'PUT', 'GET']) {

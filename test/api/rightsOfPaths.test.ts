@@ -264,7 +264,7 @@ describe('rights whose filters have a path', () => {
     },
   )
 
-  test('a create is 403 unless its body refers to a matching row, since the right sets no reference', async () => {
+  test('a create is 403 unless its body refers to a matching row', async () => {
     const created = await send('partner', 'POST /Absences', { EmployeeId: 3, Reason: 'x' })
     expect(created.body).toEqual({ id: 7, status: 'Requested', employeeId: 3, reason: 'x' })
     for (const EmployeeId of [2, 4, null]) {

@@ -236,7 +236,7 @@ test('clearing an object leaves the parts that the key does not see unchanged', 
   expect((await server.get('/Absences/1')).body.period).toEqual({ prefered: null, days: null, hours: 8 })
 })
 
-test('values that the right sets and default values are written for a key that may read nothing', async () => {
+test('default values, and values that the right sets, are written for a key that may read nothing', async () => {
   await send('ats', 'POST /Employees', { FirstName: 'Dan' })
   const { body } = await server.get('/Employees/4')
   expect(body).toMatchObject({ firstName: 'Dan', status: 'New', companyId: null, jobTitle: null })

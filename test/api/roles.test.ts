@@ -226,7 +226,7 @@ describe.each([
   })
 })
 
-test('a person who has a row, but no right by any role, gets 403 with this reason at each path', async () => {
+test('a person who has a row, but no right by any role, gets 403 at each path, and the message says so', async () => {
   const roles =
     'me Employees?WorkEmail={email}\nview Team Employees\nrole hr when {groups} has hr\n  read Team\nrole all\n  read Companies?Name={x}\n'
   const server = await startServer({ environment: { ...issuer.settings }, roles })

@@ -235,7 +235,7 @@ describe('D59: a body of several rows is charged one request per 100 rows, round
     expect((await post(companies(200), three.headers)).status).toBe(201)
   })
 
-  test('and is 400 if the limits never allow that many requests, even if some were already charged for its bytes', async () => {
+  test('and is 400 if the limits never allow its charge, even if a part was already charged for its bytes', async () => {
     const rows = companies(301).map((row) => ({ ...row, Name: 'x'.repeat(90), more: ' '.repeat(700) }))
     const refused = await post(rows, bytes.headers)
     expect(outcomeOf(refused)).toBe('400 InvalidRows Body')
@@ -371,7 +371,7 @@ test('each of several rows has its own change event', async () => {
   expect(history).toMatchObject([{ action: 'create', after: { Name: 'Name 7' } }])
 })
 
-test('several rows are created while other requests rename the company that they refer to, and all copies have its last name', async () => {
+test('several rows are created while other requests rename their company, and all copies have its final name', async () => {
   const { id: companyId } = (await server.post('/Companies', { name: 'Before' })).body
   const rows = Array.from({ length: 300 }, () => ({ companyId }))
   const answers = await Promise.all([

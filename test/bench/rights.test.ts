@@ -79,7 +79,7 @@ test('a placeholder with leading zeros is replaced by numbers of the same length
   expect(new Set(headers).size).toBeGreaterThan(60)
 })
 
-test('the SQL that checks a list selects the properties that fields names', () => {
+test('the SQL that checks a list selects the properties that the parameter fields names', () => {
   const { rows, total } = referenceOf('/Absences?Period.Days=>2&fields=Id,Period&sort=-Start')
   const matching = `from absence where true and "period_days" > '2'`
   const order = 'order by "start" desc nulls first,id desc nulls first limit 20 offset 0'

@@ -112,7 +112,7 @@ describe('roster import', () => {
     }
   })
 
-  test('a file of export --excel is refused with the line to blame, unless --excel or --no-excel says how to read it', async () => {
+  test('a file of export --excel is refused with the line at fault, unless --excel or --no-excel says how to read it', async () => {
     await server.post('/Absences', [{ reason: '+31 6 1' }, { start: '2026-01-31T09:00:00Z' }])
     const path = fileOf((await roster(['export', 'absences', '--excel'])).stdout)
     expect((await roster(['import', 'absences', path])).stderr).toContain(

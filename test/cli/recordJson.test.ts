@@ -218,7 +218,7 @@ describe('csvRecords', () => {
     ['a first line', '\r\n\n', 'x', 3, 'a row of more than 1 MiB begins here'],
     ['a row of empty cells', 'a,b\n\n', ',', 3, 'a row of more than 1 MiB begins here'],
     ['a text of many lines', 'a,b\n"x\n","', 'x\n', 3, 'the quote that ends a text is missing'],
-  ])('refuses %s that never ends before it takes more memory than for one row', async (_, begin, repeated, line, message) => {
+  ])('refuses %s that never ends, before it takes more memory than one row may', async (_, begin, repeated, line, message) => {
     let taken = 0
     async function* endless() {
       yield begin

@@ -108,7 +108,7 @@ describe('calls for rows', () => {
 })
 
 describe('versions of rows', () => {
-  test('versionOf returns the version of a returned row, and a write with it fails if the row has changed', async () => {
+  test('versionOf returns the version of a returned row, and a write with this version fails if the row has changed', async () => {
     const { companies } = roster
     const made = await companies.create({ name: 'Blue Moon' })
     expect(companies.versionOf(made)).toMatch(/^"\w{4}-\d+"$/)

@@ -101,7 +101,7 @@ describe('D97: a long request whose token', () => {
     await expect(keys.rightsOf(request)).rejects.toMatchObject({ code: 'Unauthorized' })
   })
 
-  test('cannot be verified, because the issuer answers 500 for its keys, gets 503', async () => {
+  test('cannot be verified while the issuer answers 500 for its keys gets 503', async () => {
     const issuer = startPlainIssuer()
     issuer.onKeys = () => new Response(null, { status: 500 })
     const keys = keyChecks(workerOf(issuer).admission)

@@ -22,7 +22,7 @@ describeInBrowser('pages in Chromium where the document needs a key', () => {
     expect(await page.getByText('Absences', { exact: true }).count()).toBe(0)
   })
 
-  test('the landing page names no resources, and says that requests need a key for that', async () => {
+  test('the landing page names no resources, and says that only requests with a key get their names', async () => {
     const { page, complaints } = await browser.open(server.url)
     await page.getByText('This server names its resources to requests with a key.').waitFor()
     expect(complaints).toEqual([])

@@ -68,7 +68,7 @@ describeInBrowser('D108: the end of a token at /explore', () => {
     expect(await page.getByText(ENDED).count()).toBe(0)
   })
 
-  test('a token without a refresh token is used after its end by the browser’s clock, while the server accepts it', async () => {
+  test('a token without a refresh token is used after it has ended by the browser’s clock, as long as the server accepts it', async () => {
     const { page, renewals } = await openSignedIn({ expiresInS: 2 })
     const { endsMs } = JSON.parse((await stored(page))['roster.person'] ?? '{}')
     await until(() => Date.now() > endsMs)

@@ -78,7 +78,7 @@ test('each worker logs one line when the database becomes unreachable, and one w
   expect(server.output()).not.toContain('the keys cannot be read')
 })
 
-test('a worker that starts while PostgreSQL does not answer gives 503, and then 200 as soon as PostgreSQL answers', async () => {
+test('a worker that starts while PostgreSQL does not answer responds with 503, and with 200 as soon as PostgreSQL answers', async () => {
   const { server, url } = await startWaiting()
   const status = (path: string) => fetch(url + path, { headers: headersOf(BOOTSTRAP_API_KEY) }).then(({ status }) => status)
   const postmaster = postmasterOf(postgres.folder) as number
