@@ -137,7 +137,7 @@ test('two entities with the same table or path, and an entity with a table of th
     await expect(declareBoth('', '', name)).rejects.toThrow('the server has a table')
 })
 
-test('the list of the server’s own tables has every table that is not of an entity', async () => {
+test('the list of the server’s own tables has every table that belongs to no entity', async () => {
   const sql = connect(await createDatabase())
   const found =
     await sql`select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`

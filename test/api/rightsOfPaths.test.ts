@@ -146,7 +146,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     expect(lines.text.trimEnd().split('\n')).toHaveLength(2)
   })
 
-  test('D92: groups of a copied name have its reference only where the key may read it', async () => {
+  test('D92: groups by a copied name have its reference only where the key may read it', async () => {
     const members = async (key: KeyName, groupBy: string) =>
       Object.keys((await send(key, `GET /Absences/Summary?groupBy=${groupBy}`)).body[0])
     expect(await members('nameless', 'Employee')).toEqual(['employee', 'employeeId', 'count'])

@@ -131,7 +131,7 @@ describe('the second roster import of a file, with the options that the first on
 })
 
 describe('an import of a file with faults', () => {
-  test('reports all rows with a wrong number of values or wrong values together, and creates no row', async () => {
+  test('reports together all rows with wrong values or a wrong number of values, and creates no row', async () => {
     const path = fileOf('lastName,started\nA,2026-01-01\nB\nC,2026-01-01,x\nD,N/A\nE,01.09.2026\n')
     const { code, stderr } = await importOf('employees', path)
     expect(code).toBe(1)

@@ -69,7 +69,7 @@ describe('keys in an external database', () => {
       expect(code).toBe(0)
     })
 
-    test('a name that exists is refused in one line with exit code 1, without a key', async () => {
+    test('a name that exists is refused in one line with exit code 1, and no key is shown', async () => {
       await create('ci')
       const again = await create('ci')
       expect(again).toEqual({

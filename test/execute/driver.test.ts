@@ -60,7 +60,7 @@ describe('queries', () => {
     expect(first).toBe('answered')
   })
 
-  test('a query is pipelined to a connection that runs another query, if that one is not exclusive', async () => {
+  test('a query is pipelined to a connection that runs another query, unless that query is exclusive', async () => {
     // A new connection does not pipeline queries after its first statement.
     await send('select 1::text')
     let second = Promise.resolve('')

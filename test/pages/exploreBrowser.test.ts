@@ -756,7 +756,7 @@ describeInBrowser('/explore in Chromium', () => {
     expect(await page.getByLabel('as', { exact: true }).inputValue()).toBe('grouped')
   })
 
-  test('A chart by month shows groups with dates that a browser cannot represent after all other groups', async () => {
+  test('In a chart by month, groups whose dates a browser cannot represent come after all other groups', async () => {
     await server.sql`
       insert into absence (reason, start) values
         ('far', 'infinity'), ('far', '294276-12-31'), ('far', '2026-01-05'), ('far', '2026-03-05'), ('far', null)`

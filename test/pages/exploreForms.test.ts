@@ -114,7 +114,7 @@ describeInBrowser('forms of /explore for new rows', () => {
     expect(await field.inputValue()).toBe('nobody')
   })
 
-  test('a key that may read nothing gets a field for the id, and is told that the row was created', async () => {
+  test('with a key that may read nothing, a form has a field for the id, and says that the row was created', async () => {
     const forms = await open(sender, '#/Absences')
     await forms.page.getByText('You may create rows here, and read none.').waitFor()
     await forms.field('Employee').fill('3')

@@ -94,7 +94,7 @@ describeInBrowser('forms of /explore for existing rows', () => {
     expect([body.reason, body.type, body.status]).toEqual(['Desert', 'Leave', 'Approved'])
   })
 
-  test('a deletion asks with the name of the row, and says which rows refer to it if it is refused', async () => {
+  test('a deletion asks with the name of the row; if the deletion is refused, the page says which rows refer to this row', async () => {
     const forms = await open(whole, '#/Companies?row=1')
     await forms.button('Delete').click()
     await forms.page.getByText('Delete Company 1 (Acme)? This cannot be undone.').waitFor()

@@ -28,7 +28,7 @@ test('a large body keeps its numbers as written; a body with too many values, or
 })
 
 test.each(['late', 'too large'])(
-  'a body that is %s gets the error for that, even if its stream cannot be canceled',
+  'a body that is %s gets the expected error, even if its stream cannot be canceled',
   async (why) => {
     const stream = new ReadableStream({
       pull(controller) {

@@ -65,7 +65,7 @@ describe('a sealed token', () => {
   const tokens = new SealedTokens(() => 'secret')
   const plain = writeToken(TOKEN)
 
-  test('is read as the plain token that was sealed; where only sealed tokens are valid, a plain token is read as one of no feed', () => {
+  test('is read as the plain token that was sealed; readSealed() reads a plain token as a token of no feed', () => {
     expect(tokens.read(tokens.seal(plain))).toEqual(TOKEN)
     expect(tokens.read(plain)).toEqual(TOKEN)
     expect(tokens.readSealed(tokens.seal(plain))).toEqual(TOKEN)

@@ -173,7 +173,7 @@ describe.each(SERVERS)('%s', (_, MEMORY_MB) => {
     expect(idsOf((await askDeep('Max', 'GET /Absences?sort=Id')).body)).toEqual([1, 3, 4, 5])
   })
 
-  test('HR and an employee change her row at the same time, and each may set only the properties of their own right', async () => {
+  test('HR and an employee change the employee’s row at the same time, and each may set only properties of their own right', async () => {
     const changed = await Promise.all([
       askDeep('Hanna', 'PATCH /Employees/3', { JobLevel: 'Senior' }),
       askDeep('Ann', 'PATCH /Employees/3', { WorkPhone: '12' }),

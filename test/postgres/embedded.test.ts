@@ -243,7 +243,7 @@ test('a start does not end another program whose process id is in postmaster.pid
   await stranger.exited
 })
 
-test('another process can use a running PostgreSQL from its start to its end, but not one with isShared: false', async () => {
+test('another process can use a PostgreSQL as long as it runs, but not one with isShared: false', async () => {
   expect(runningPostgres(dataDir)).toBeNull()
   const shared = await start()
   const joined = { ...shared, url: runningPostgres(dataDir) ?? '' }

@@ -63,7 +63,7 @@ describe('rows of row_change', () => {
     expect(found).toEqual({ lines: 50, ids: 50_000, different: 50_000, areThose: true })
   })
 
-  test('a transaction records at most 250 rows of row_change, and then one that stands for the whole table', async () => {
+  test('a transaction records at most 250 rows of row_change, and then one row that stands for the whole table', async () => {
     const one = `update absence set reason = 'x' where id = 1`
     expect(await linesAfter(...Array.from({ length: 260 }, () => one))).toEqual([...Array(250).fill('1'), 'all'])
     const large = await linesAfter(...Array.from({ length: 6 }, () => insertMany(50_000)))

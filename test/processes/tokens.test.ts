@@ -77,7 +77,7 @@ describe('D97: a started server', () => {
     .map((place) => join(place, 'faketime/libfaketime.so.1'))
     .find(existsSync)
 
-  test('refuses an accepted token with 401 after its end by the clock, and accepts it again when the clock is set back', async () => {
+  test('refuses an accepted token with 401 once it has ended by the clock, and accepts it again when the clock is set back', async () => {
     if (!library) return leaveOut('CI_REQUIRES_FAKETIME', 'there is no libfaketime: apt-get install faketime')
     const issuer = await startIssuer()
     const file = join(dataFolder(), 'offset')

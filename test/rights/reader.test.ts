@@ -116,7 +116,7 @@ describe('the right to create', () => {
     expect(read('create Absences?EmployeeId=7', 'read Absences').accessTo(absences).create?.body).toBe(absences)
   })
 
-  test('with a filter on a related property does not set it, and checks the row that the reference names', () => {
+  test('with a filter on a related property checks the referenced row, and does not set the property', () => {
     const { create } = read('create Absences?EmployeeId.CompanyId=5&Status=New&fields=EmployeeId').accessTo(absences)
     expect(names(create?.rights[0]?.presets.keys())).toEqual(['Status'])
     expect(create?.rights[0]?.guard?.pairs.map(({ after }) => texts(after))).toEqual([['EmployeeId.CompanyId=5']])
@@ -266,7 +266,7 @@ describe('paths of a key', () => {
     expect(filter?.chain).toBe(wholeView(employees))
   })
 
-  test('are part of the cache key of answers: rights that differ in the targets of paths have different cache keys', () => {
+  test('give answers different cache keys if they lead to different rows or properties', () => {
     const textOf = (...rights: string[]) => read('read Absences', ...rights).accessTo(absences).read?.relatedText
     const texts = [
       textOf(),
