@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 import type { UpdateAccess, Verb } from '../model/access.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
+import type { View } from '../model/view.ts'
 import { parseComplete, parseNewRow, parsePartial } from '../parse/assignments.ts'
 import { readBodies, readBody, UnparsedRows } from '../parse/body.ts'
 import { parseCreateParameters, parseNoParameters } from '../parse/parameters.ts'
@@ -48,7 +49,9 @@ export class Resource extends ReadOnlyResource {
 
   async create(begun: ResourceRequest): Promise<Reply> {
     const { isDry, match } = parseCreateParameters(begun.query)
-    const { body, call } = await this.readBodyOf(begun, 'create', readBodies)
+    const startMs = performance.now()
+    const body = await readBodies(begun.request)
+    const call = this.isOutdated(begun, startMs) ? await this.withPresentRights(begun, 'create') : begun
     if (match !== null) return this.upserts.write(call, body, match, isDry)
     if (body instanceof UnparsedRows) return this.bulkCreates.create(call, body, isDry)
     const { sent, values, right } = parseNewRow(this.entity, accessFor(call, 'create'), body)
@@ -75,7 +78,9 @@ export class Resource extends ReadOnlyResource {
     this.requireComplete(begun, parse)
     parseNoParameters(begun.query)
     const id = this.reads.parseId(begun.id)
-    const { body, call } = await this.readBodyOf(begun, 'update', readBody)
+    const startMs = performance.now()
+    const body = await readBody(begun.request)
+    const call = this.isOutdated(begun, startMs) ? await this.withPresentRights(begun, 'update') : begun
     const values = parse(this.entity, this.requireComplete(call, parse), body)
     const claim = this.idempotency.claim(call, id, values)
     using _inProgress = this.idempotency.begin(claim)
@@ -87,7 +92,9 @@ export class Resource extends ReadOnlyResource {
   /** Updates all rows that match filters. D113 */
   async updateWhere(begun: ResourceRequest): Promise<Reply> {
     parseWhere(this.entity, begun, 'update')
-    const { body, call } = await this.readBodyOf(begun, 'update', readBody)
+    const startMs = performance.now()
+    const body = await readBody(begun.request)
+    const call = this.isOutdated(begun, startMs) ? await this.withPresentRights(begun, 'update') : begun
     const rows = parseWhere(this.entity, call, 'update')
     const values = parsePartial(this.entity, accessFor(call, 'update'), body)
     requireValues(values)
@@ -106,32 +113,32 @@ export class Resource extends ReadOnlyResource {
     return access
   }
 
-  /**
-   * Reads the body of a request. If the body came slowly, the key may have lost rights meanwhile, so the request goes on with the
-   * key's present rights. @throws ApiError
-   */
-  private async readBodyOf<Body>(begun: ResourceRequest, verb: Verb, read: (request: Request) => Promise<Body>) {
-    const { request } = begun
-    const startMs = performance.now()
-    const body = await read(request)
-    const { keysInUse } = this.parts
+  /** Returns whether the key may have lost rights since `startMs`, because the body of the request came slowly. */
+  private isOutdated({ request }: ResourceRequest, startMs: number): boolean {
     // Requests that APP_FILE makes carry no key. Their rights were checked when they were sent, and their body is in memory.
-    const isSlow = performance.now() - startMs > RIGHTS_MS_MAX && request.headers.has('authorization')
-    if (!isSlow || !keysInUse) return { body, call: begun }
-    const rights = await keysInUse.rightsOf(request)
-    return { body, call: { ...begun, rights, access: requireRight(rights, this.entity, verb) } }
+    return performance.now() - startMs > RIGHTS_MS_MAX && request.headers.has('authorization')
+  }
+
+  /** Returns the request with the present rights of its key. @throws ApiError if the key may no longer do this */
+  private async withPresentRights(begun: ResourceRequest, verb: Verb): Promise<ResourceRequest> {
+    const { keysInUse } = this.parts
+    if (!keysInUse) return begun
+    const rights = await keysInUse.rightsOf(begun.request)
+    return { ...begun, rights, access: requireRight(rights, this.entity, verb) }
   }
 
   /** Answers with the row as the key reads it. If the key may not read the row, the answer has only the row's id. */
-  private async respondWritten(
+  private respondWritten(
     status: number,
     { access }: ResourceRequest,
     written: Written,
     row: Row,
     location?: string,
-  ): Promise<Reply> {
-    const [view = null] = await this.writes.viewsOf(written, access?.read ?? null)
-    return withReplayed(written, respondRow(status, writeWritten(view, row), this.reads.tagOf(row), location))
+  ): Reply | Promise<Reply> {
+    const views = this.writes.viewsOf(written, access?.read ?? null)
+    const respond = ([view = null]: readonly (View | null)[]) =>
+      withReplayed(written, respondRow(status, writeWritten(view, row), this.reads.tagOf(row), location))
+    return views instanceof Promise ? views.then(respond) : respond(views)
   }
 }
 

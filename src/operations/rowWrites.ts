@@ -162,9 +162,9 @@ export class RowWrites {
 
   /**
    * Returns the view by which the answer shows each row; null: the answer shows only the row's id. `view`: the key's present
-   * view; null: the key may not read rows.
+   * view; null: the key may not read rows. Only the views of a repeated request come later, in a promise.
    */
-  async viewsOf(written: Written, view: View | null): Promise<(View | null)[]> {
+  viewsOf(written: Written, view: View | null): readonly (View | null)[] | Promise<readonly (View | null)[]> {
     const { rows, isReplayed } = written
     if (view === null || view.filters.length === 0) return rows.map(() => view)
     if (isReplayed) return this.viewsOfReplayed(written, view)
@@ -285,15 +285,16 @@ function refusedRows(call: ResourceRequest, rows: readonly Assignments[], { guar
  * Runs a statement that writes. Returns no rows if the statement was refused, and the violation if a constraint refused it.
  * @throws ApiError 503
  */
-export async function runStatement(
+export function runStatement(
   statement: BatchableStatement,
   writer: Writer,
 ): Promise<{ readonly rows: readonly Row[]; readonly violation: ConstraintViolation | null }> {
-  try {
-    return { rows: await writer.write(statement), violation: null }
-  } catch (error) {
-    if (!(error instanceof ConstraintViolation)) throw error
-    // Another request with the same Idempotency-Key has inserted its claim in the meantime, so this statement was rolled back.
-    return { rows: [], violation: error.constraint === CLAIM_CONSTRAINT ? null : error }
-  }
+  return writer.write(statement).then(
+    (rows) => ({ rows, violation: null }),
+    (error) => {
+      if (!(error instanceof ConstraintViolation)) throw error
+      // Another request with the same Idempotency-Key has inserted its claim in the meantime, so this statement was rolled back.
+      return { rows: [], violation: error.constraint === CLAIM_CONSTRAINT ? null : error }
+    },
+  )
 }

@@ -48,8 +48,8 @@ export function parseNewRow(entity: Entity, access: CreateAccess, body: JsonObje
 export function completeRow(entity: Entity, access: CreateAccess, right: CreateRight, { given, faults }: ParsedBody): NewRow {
   const { presets } = right
   requireRight(right, given, faults)
-  const sent = new Map([...defaultsOf(entity), ...given])
-  const values = presets.size === 0 ? sent : new Map([...defaultsOf(entity), ...presets, ...given])
+  const sent = withDefaults(entity, given)
+  const values = presets.size === 0 ? sent : withDefaults(entity, new Map([...presets, ...given]))
   return { sent, values: checked(entity, access, values, faults) }
 }
 
@@ -59,7 +59,7 @@ export function completeRow(entity: Entity, access: CreateAccess, right: CreateR
  */
 export function parseComplete(entity: Entity, access: BodyAccess, body: JsonObject): Assignments {
   const { given, faults } = parseBody(entity, access, body)
-  return checked(entity, access, new Map([...defaultsOf(entity), ...given]), faults)
+  return checked(entity, access, withDefaults(entity, given), faults)
 }
 
 /** Parses the properties that the body has; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
@@ -80,6 +80,13 @@ export function checkPartial(entity: Entity, access: BodyAccess, right: WriteRig
 const defaultsOf = memoize(({ properties }: Entity): readonly (readonly [Property, string | null])[] =>
   properties.flatMap((property) => (property.writable ? [[property, property.kind.default] as const] : [])),
 )
+
+/** Returns the given values, and the default of each other writable property. */
+function withDefaults(entity: Entity, given: Assignments): Assignments {
+  const values = new Map(defaultsOf(entity))
+  for (const [property, value] of given) values.set(property, value)
+  return values
+}
 
 /** Values that a body has, and its faults so far. */
 export interface ParsedBody {
@@ -112,12 +119,12 @@ export function nearestRight<Right extends WriteRight>(rights: readonly Right[],
 
 /** Adds a fault for each given property that the right does not let the caller set: one right must cover the whole body. */
 function requireRight({ settable }: WriteRight, given: Assignments, faults: Fault[]) {
-  const names: string[] = []
-  const refused: string[] = []
-  for (const property of given.keys()) (settable.has(property) ? names : refused).push(property.name)
+  const refused = [...given.keys()].filter((property) => !settable.has(property))
   if (refused.length === 0) return
+  const names = [...given.keys()].filter((property) => settable.has(property)).map(({ name }) => name)
   const others = names.length === 0 ? 'what other rows have' : listed(names, 'and')
-  for (const name of refused) faults.push(forbidden(name, `set ${name} together with ${others}, which the nearest right sets`))
+  for (const { name } of refused)
+    faults.push(forbidden(name, `set ${name} together with ${others}, which the nearest right sets`))
 }
 
 /**
