@@ -1,6 +1,7 @@
 // The tests: `npm test`, or `npm test -- ./test/api filtering -t D9` for some files, with options of `bun test`; `npm run
 // test:all` also runs those of whole systems.
-// Each file of whole systems has a process; ten of the other files share one, because a process costs about a second of CPU to start.
+// Files share processes, because a process costs about a second of CPU to start: ten files share one, or four of whole systems. A file
+// that takes long has its own.
 // So no test may depend on the state that tests before it have left in the process. Several processes run at the same time, each with a
 // PostgreSQL of its own, so that locked or frozen databases do not affect each other. A file that fails runs once more, alone.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
@@ -25,7 +26,16 @@ const OF_SYSTEMS =
 const SYSTEMS = /from '(?:\.\.\/support\/browser|\.\.\/python\/environment)\.ts'/
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
-  ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
+  ...[
+    'consumers/openApi',
+    'bench/rights',
+    'pages/exploreLook',
+    'house/docs',
+    'processes/supervisor',
+    'bench/run',
+    'properties/hostile',
+    'processes/main',
+  ],
   ...['processes/sharedMemory', 'api/noninterference', 'memory/copies', 'pages/browser', 'pages/exploreBrowser'],
   ...['describe/everyAnswer', 'memory/fresh', 'consumers/go', 'plans/seeks', 'memory/exact', 'processes/soak'],
   ...['processes/restarts', 'columns/largeTables', 'memory/questionQueue', 'properties/documentOfKeys'],
@@ -40,6 +50,8 @@ const WAITING = [
 const ALONE = pathOf('api/personalValues')
 /** Files that share a process. */
 const SHARED = 10
+/** Files of whole systems that share a process: they take longer, and no process may be the last one for a minute. */
+const SHARED_SYSTEMS = 4
 const startedMs = performance.now()
 const words = process.argv.slice(2).filter((word) => word !== '--all')
 const isAll = process.argv.includes('--all')
@@ -112,22 +124,35 @@ function isOfSystems(file: string): boolean {
 
 /**
  * More for what probably takes longer, so that no long file is left for the end, with one processor at rest: first those that
- * are known to; then files that start whole programs, which wait the most; then long files, which have much to do.
+ * are known to; then files of whole systems and others that start programs, which wait the most; then long files, which have much
+ * to do.
  */
 function weigh(file: string): number {
   const place = LONGEST.indexOf(file)
   if (place >= 0) return Number.MAX_SAFE_INTEGER - place
   const text = readFileSync(join(ROOT, file), 'utf8')
-  return text.length * (/support\/process\.ts|(?:use|start)Process/.test(text) ? 10 : 1)
+  return text.length * (isOfSystems(file) || /support\/process\.ts|(?:use|start)Process/.test(text) ? 10 : 1)
 }
 
 /** Groups files into processes. `sorted`: by weight, the heaviest first; so are the groups. */
 function inProcesses(sorted: readonly string[]): string[][] {
-  const together = sorted.filter((file) => !isOfSystems(file) && file !== ALONE)
-  const count = Math.ceil(together.length / SHARED)
-  const shared = Array.from({ length: count }, (_, first) => together.filter((_, index) => index % count === first))
-  const alone = sorted.filter((file) => !together.includes(file)).map((file) => [file])
-  return [...alone, ...shared].sort(([one = ''], [other = '']) => heavier(one, other))
+  const isSingle = (file: string) => file === ALONE || (LONGEST.includes(file) && isOfSystems(file))
+  const others = sorted.filter((file) => !isSingle(file))
+  const groups = [
+    ...sorted.filter(isSingle).map((file) => [file]),
+    ...inGroups(others.filter(isOfSystems), SHARED_SYSTEMS),
+    ...inGroups(
+      others.filter((file) => !isOfSystems(file)),
+      SHARED,
+    ),
+  ]
+  return groups.sort(([one = ''], [other = '']) => heavier(one, other))
+}
+
+/** Divides files into groups of about the same weight, each of at most `size` files. */
+function inGroups(sorted: readonly string[], size: number): string[][] {
+  const count = Math.ceil(sorted.length / size)
+  return Array.from({ length: count }, (_, first) => sorted.filter((_, index) => index % count === first))
 }
 
 async function work(place: number, queue: string[][]): Promise<void> {

@@ -14,7 +14,7 @@ const data = join(folder.path, 'data')
 copyCluster(data)
 
 const LISTS = ['right-employee']
-const OTHERS = ['right-by-id', 'right-create-absence', 'right-patch-absence']
+const OTHERS = ['right-by-id', 'right-patch-absence']
 const PEER = 'fastify-rls'
 /** If the machine stands still for seconds, a round has no responses, and the run reports it. */
 const ONCE_MORE = { timeout: 480_000, retry: 1 }
