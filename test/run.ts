@@ -1,7 +1,7 @@
 // The tests: `npm test`, or `npm test -- ./test/api filtering -t D9` for some files, with options of `bun test`; `npm run
 // test:all` also runs those of whole systems.
-// Files share processes, because a process costs about a second of CPU to start: ten files share one, or four of whole systems. A file
-// that takes long has its own.
+// Files share processes, because each process costs CPU time to start: ten files share one, or four of whole systems. A file of whole
+// systems that takes long has its own process.
 // So no test may depend on the state that tests before it have left in the process. Several processes run at the same time, each with a
 // PostgreSQL of its own, so that locked or frozen databases do not affect each other. A file that fails runs once more, alone.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
