@@ -126,6 +126,11 @@ describe('a right leads to the expected sections of the start page:', () => {
       { team: ['Absences of my team: Absences'] },
     ],
     [
+      'rows that refer to her by a list of values, and those of her team, of which no filter can tell which is which',
+      ['read Absences?EmployeeId[]={me.Id}', 'read Absences?EmployeeId.ManagerId={me.Id}'],
+      { mine: ['My absences: Absences?EmployeeId [] 7'], others: ['Absences'] },
+    ],
+    [
       'colleagues of her department',
       ['read Employees?Department={me.Department}'],
       { team: ['Employees of my department: Employees?Department = IT'] },

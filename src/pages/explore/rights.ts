@@ -224,9 +224,9 @@ function withoutMine(resource: Resource, others: readonly Scoped[]): Condition[]
     const { name = '' } = ownConditions(right)[0] ?? {}
     return right.filters.map(conditionOf).find((one) => one.name.toLowerCase() === name.toLowerCase() && one.sign === '=')
   })
+  if (own.length === 0) return []
   const [first] = own
-  if (first === undefined) return []
-  const isOne = own.every((one) => one?.name === first.name) && isVisible(resource, first.name)
+  const isOne = first !== undefined && own.every((one) => one?.name === first.name) && isVisible(resource, first.name)
   return isOne ? [{ ...first, sign: '!=' }] : null
 }
 
