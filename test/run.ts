@@ -29,6 +29,7 @@ const LONGEST = [
   ...[
     'consumers/openApi',
     'bench/rights',
+    'processes/databaseAway',
     'pages/exploreLook',
     'house/docs',
     'processes/supervisor',
