@@ -434,6 +434,8 @@ describeInBrowser('/explore in Chromium', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Employee 2' }).waitFor()
     await page.getByText('by key').first().waitFor()
+    for (const text of ['Absences of this employee', 'Employees of this employee, as manager'])
+      await page.locator('aside li a', { hasText: text }).waitFor()
     const links = await page.locator('aside li a').allInnerTexts()
     expect(await page.locator('aside dt').allInnerTexts()).not.toContain('Manager id')
     expect(await page.locator('aside dt', { hasText: /^Manager$/ }).getAttribute('title')).toBe('Manager id 1')
