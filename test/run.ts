@@ -180,6 +180,8 @@ async function runFilesAlone(files: string[]): Promise<Result[]> {
 
 /** No more files; those that run end at once, and each place stops its PostgreSQL. */
 function interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
+  // The launcher passes on a signal that its whole group may have got already.
+  if (exitCode !== 0) return
   exitCode = signal === 'SIGINT' ? 130 : 143
   queue.length = 0
   waiting.length = 0
