@@ -2,11 +2,9 @@
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { monotonicMs } from '../os/time.ts'
 
-/**
- * `ASK_MS`: age of the last confirmation at which a request starts the next confirmation. `WAIT_MS`: age at which requests wait
- * for the next confirmation. D34
- */
+/** Age of the last confirmation of the keys at which a request starts the next confirmation, but does not wait for it. D34 */
 const ASK_MS = 500
+/** Age of the last confirmation of the keys at which requests wait for the next confirmation. D34 */
 const WAIT_MS = 1_000
 /**
  * Interval at which all keys are read even if their version is unchanged, because an operator may have changed the table by hand.

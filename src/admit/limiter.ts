@@ -136,15 +136,18 @@ export class Limiter {
     return shared.then((decision) => this.foreseen(decision ?? this.windows.foresee(low, high)))
   }
 
-  /** Returns the rule with the smallest limit. At most this number of requests can be charged at once. */
+  /** Returns the rule with the smallest `limit`. No more requests than this limit can be charged at once. */
   get smallestRule(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }
 
   /**
-   * Charges `count` more requests, all or none, to a client that was already charged one request. With Redis or concurrent
-   * requests, some of the `count` requests may stay charged after a refusal. A refusal states the wait for all `count` + 1
-   * requests, which are at most `smallestRule.limit`. D59
+   * Charges `count` more requests to a client that was already charged one request. If this machine's count shows that they do
+   * not all fit, refuses them and charges none of them. With Redis or concurrent requests, a refusal can also come while they are
+   * charged one by one. The requests that were charged before this refusal stay charged.
+   *
+   * A refusal states the wait until all `count` + 1 requests fit. The caller must ensure that `count` + 1 is at most the limit of
+   * `smallestRule`. D59
    */
   async chargeMore(client: Client, count: number): Promise<RateLimitStatus> {
     let status = this.statusOf(this.windows.peek(client.low, client.high, count))

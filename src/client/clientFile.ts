@@ -29,7 +29,10 @@ const RUNTIME = [
   'summary',
   'collection',
 ]
-/** Maximum number of an entity's paths in types: with more, a compiler takes seconds. */
+/**
+ * Maximum number of an entity's paths through up to two references. With more, a compiler would take seconds, so the types have
+ * only the paths through one reference.
+ */
 const PATHS_MAX = 5_000
 /** Suffixes for the types of an entity, in the order of the type parameters of `RosterCollection`. */
 const PARTS = ['', 'Write', 'Filter', 'Sort', 'Field', 'Kinds', 'Paths']
@@ -173,7 +176,7 @@ function pathsOf({ properties }: Entity, references: number): number {
   return targets.reduce((sum, target) => sum + pathsThrough(target), 0)
 }
 
-/** Returns the type of an object with these members. An object without members has no keys. */
+/** Returns the type of an object with these members. Without members, returns `object`: a type without keys. */
 function typeOf(members: readonly string[]): string {
   return members.length === 0 ? 'object' : `{ ${members.map((member) => `readonly ${member}`).join('; ')} }`
 }

@@ -19,7 +19,7 @@ const VALUES_MAX = 64
 
 /** Rows of one condition, read from indexes. The rows of a union are those of its alternatives. */
 export interface Candidates {
-  /** Number of rows. A row of several alternatives counts several times. */
+  /** Number of rows. In a union, a row counts once for each alternative that has it. */
   readonly count: number
   /** Consecutive rows of indexes; null if the rows are those of the alternatives of a union. */
   readonly slices: readonly Slice[] | null

@@ -22,8 +22,8 @@ export interface BatchInput {
 }
 
 /**
- * Compiles the batch form of a read. A nested loop joins the query laterally to the runs, so the rows of one run keep their
- * order.
+ * Compiles the batch form of a read. A lateral join executes `query` once for each run, so the rows of one run keep the order of
+ * `query`.
  */
 export function compileBatchQuery(query: Sql, operands: readonly Operand[]): Batch {
   // Text operands may only be compared for equality: a parameter takes the collation of the column that it is compared with, but

@@ -66,7 +66,7 @@ export interface InsertParts {
   readonly keyColumns: NonNullable<Batch['keyColumns']>
 }
 
-/** Compiles the parts of an insert of a row that sets these properties. */
+/** Compiles the parts of an insert. `changed`: the properties that the insert sets. */
 export function insertParts(
   entity: Entity,
   changed: readonly Property[],

@@ -14,8 +14,8 @@ const IDS_MAX = 1_000
 const textOfShape = shapeCache<string>(200)
 
 /**
- * Returns the unions for which it is worthwhile to count the ids of referred rows: an index serves each alternative, and the
- * count is quick.
+ * Returns the unions for which `compileFewIds` is worthwhile. Such a union has a filter by a path or a chain. An index finds the
+ * rows of each alternative, and the rows at the end of each path.
  */
 export function unionsOfIds(filters: readonly Filter[]): Filter[] {
   return filters.filter((filter) => {

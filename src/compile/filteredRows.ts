@@ -38,8 +38,9 @@ export interface FilteredState {
   readonly found: number
   /** Number of found rows that still matched when they were locked. */
   readonly locked: number
-  /** Number of rows that a check refuses. `refusedId`: the least id of such a row; null if no row is refused. */
+  /** Number of rows that a check refuses. */
   readonly refused: number
+  /** Least id of the refused rows; null: no row is refused. */
   readonly refusedId: string | null
   /** False if too many rows copy values from the rows to write. */
   readonly hasFewCopies: boolean
@@ -66,7 +67,9 @@ export function filteredResult(rows: readonly Row[]): { readonly state: Filtered
   return { state, rows: written }
 }
 
-/** Parameters of a write by filters. `orderedParams` puts them in the order of their values. */
+/**
+ * Parameters of a write by filters. `orderedParams` returns them in the order in which `filteredStatement` passes their values.
+ */
 export interface FilteredParams {
   readonly conditions: readonly Condition[]
   readonly rowsMax: Param
@@ -88,8 +91,8 @@ export function filteredParams({ filters, versions, claim, isDry }: FilteredWrit
 }
 
 /**
- * Returns the parameters in the order of their values: `own` (new values of an update), filters, maximum, versions, claim, guard,
- * and the API key.
+ * Returns the parameters in the order in which `filteredStatement` passes their values: `own` (new values of an update), filters,
+ * maximum, versions, claim, guard, and the API key.
  */
 export function orderedParams(own: readonly Param[], parts: FilteredParams, guard: GuardParts): Param[] {
   const { conditions, rowsMax, versions, claim, key } = parts
@@ -98,7 +101,7 @@ export function orderedParams(own: readonly Param[], parts: FilteredParams, guar
   return [...before, ...(claim ?? []), ...guard.params, ...(key ? [key] : [])]
 }
 
-/** Returns the statement of a write by filters with its values, in the order of `orderedParams`. */
+/** Returns the statement of a write by filters, with the values of the parameters of `orderedParams` in the same order. */
 export function filteredStatement(
   text: string,
   own: readonly (string | null)[],

@@ -33,7 +33,7 @@ import {
 } from './parts.ts'
 import { assignments, copiedValue, type ReferencedRow, referencedRows } from './references.ts'
 
-/** Maximum number of rows, of each copying column, that an update may change within the deadline of an ordinary statement. */
+/** Maximum number of rows that an update may change in each copying column within the deadline of an ordinary statement. */
 export const COPIES_MAX = 1_000
 
 /**
@@ -43,11 +43,11 @@ export const COPIES_MAX = 1_000
  * - A referenced row is missing, or a unique value is taken.
  * - The row has none of the plan's versions.
  * - The Idempotency-Key of the plan's claim is known or in use.
- * - More than `COPIES_MAX` rows copy from the row by one of the columns `copying`. If `copying` is empty or null, there is no
- *   such maximum.
+ * - More than `COPIES_MAX` rows copy from the row by one of the columns in `copying`.
  *
- * The statement can have a batch form only if `copying` is null. A rename must not run in a batch, so its `copying` may be null
- * only in a long write.
+ * The statement can have a batch form only if `copying` is null. A rename must not run in a batch, so the caller must pass an
+ * array for it, which may be empty. Only for a long write, which never runs in a batch, the caller may pass null for a rename,
+ * too.
  */
 export function compileUpdate(
   entity: Entity,
@@ -106,9 +106,9 @@ interface UpdateParts {
 }
 
 /**
- * Updates one row. One statement checks, locks and updates the row, so that no write comes between. To avoid deadlocks, rows that
- * the row refers to are locked first. A rename also locks a referenced row before the rows that refer to it. `isAllowed`:
- * condition of the write; if it is false, no referenced row is locked.
+ * Updates one row. One statement checks, locks and updates the row, so that no other write can change it in between. To avoid
+ * deadlocks, rows that the row refers to are locked first. A rename also locks a referenced row before the rows that refer to it.
+ * `isAllowed`: condition of the write; if it is false, no referenced row is locked.
  */
 function updateOne(parts: UpdateParts, keyId: Param, isAllowed: Sql | null = null): Sql {
   const { entity, changed, operands, id, versions, guard, copying } = parts
@@ -212,8 +212,8 @@ export function hasVersion(xmin: Sql, versions: Sql): Sql {
 
 /**
  * Selects and locks all rows of the table that a rename changes, in the order of their ids, so that concurrent renames queue
- * instead of deadlocking. It locks nothing if the row is out of reach. Returns null if the update sets no property that rows of
- * the table copy from each other.
+ * instead of deadlocking. It locks nothing if the guard does not let the update reach the row. Returns null if the update sets no
+ * property that rows of the table copy from each other.
  */
 function lockRenamedRows({ entity, changed, operands, id, guard }: UpdateParts): Sql | null {
   const copying = referringColumns(entity, [entity]).filter(({ isCopying }) => isCopying)
@@ -247,8 +247,8 @@ function isOpen({ conditions }: { readonly conditions: readonly Condition[] }): 
 }
 
 /**
- * Returns conditions that rules hold between a changed and an unchanged value. The parser has compared values that are both in
- * the body.
+ * Returns the conditions of rules that compare a changed with an unchanged value. If both values of a rule are in the body, the
+ * parser has compared them.
  */
 export function rulesWithStored({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
   return rules.flatMap(({ later, earlier }) => {

@@ -142,7 +142,7 @@ export const LONG_QUERY_MS_MAX = 65_000
 /** Longest time that a client waits for the answer to a write. */
 export const LONG_WRITE_MS_MAX = LONG_WRITE_WAIT_MS_MAX + LONG_QUERY_MS_MAX
 
-/** Limits by name, and times that follow from several of them. */
+/** Limits by name, and times computed from limits. `RULES` compares them. */
 const LIMITS = {
   BATCH_LOCK_MS_MAX,
   LOCK_MS_MAX,

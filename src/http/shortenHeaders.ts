@@ -27,15 +27,15 @@ interface Step {
 }
 
 /**
- * Steps in the order in which they are taken until the head fits. `Location` has `previous` before `next`, so the cursor of
- * `previous` is dropped first.
+ * Steps in the order in which they are taken until the head fits. The first `dropFirstCursor` drops the cursor of `previous`,
+ * because this link is before `next` in `Location`. The second drops the cursor of `next`.
  */
 const STEPS: readonly Step[] = [
-  // For pages that send no cookies, `*` names all headers. Pages that send cookies may not read the response.
+  // For web pages that send no cookies, `*` names all headers. Web pages that send cookies may not read the response.
   { shorten: (headers) => replace(headers, 'Access-Control-Expose-Headers', '*'), dropsCursor: false },
   // `Link` repeats `Location`.
   { shorten: (headers) => delete headers.Link, dropsCursor: false },
-  // A page whose origin may read the response may also read it by `*`.
+  // A web page whose origin may read the response may also read it if the header is `*`.
   { shorten: (headers) => replace(headers, 'Access-Control-Allow-Origin', '*'), dropsCursor: false },
   { shorten: dropFirstCursor, dropsCursor: true },
   { shorten: dropFirstCursor, dropsCursor: true },

@@ -15,7 +15,7 @@ export interface AskedTable {
 
 /**
  * Maximum number of changed rows, and of lines of `row_change`, that a joint question reads for one table. It is small, because
- * the lists of all tables of the question wait for it. A table with more changes is asked about alone.
+ * the lists of all tables of the question wait for the result. A table with more changes is asked about alone.
  */
 export const JOINT_CHANGES_MAX = 500
 
@@ -52,9 +52,9 @@ function elementOf(value: string): string {
 function askedTables(asked: readonly AskedTable[]) {
   const params = valuesOf(asked).map(param) as [Param, Param, Param, Param, Param]
   const [relations, nexts, runnings, tables, columnNames] = params
-  // Each array is in a subquery, where PostgreSQL does not count its elements, and so uses the generic plan. If the array were a
-  // plain parameter, a plan for the number of its elements would seem cheaper. PostgreSQL would then plan each question anew,
-  // which takes longer than the question itself.
+  // Each array is in a subquery. There PostgreSQL does not count the array's elements, so it uses the generic plan. If the array
+  // were a plain parameter, a plan for the number of its elements would seem cheaper. PostgreSQL would then plan each question
+  // anew, which takes longer than the question itself.
   const arrays = commaList([
     sql`(select ${relations}::oid[])`,
     sql`(select ${nexts}::xid8[])`,
@@ -67,9 +67,13 @@ function askedTables(asked: readonly AskedTable[]) {
 }
 
 /**
- * Compiles the question whether rows of the tables have changed since their snapshots. The result has a row for each table, in
- * the order of the tables. Columns: snapshot, state, transaction from which change lines are kept, whether rows have changed, and
- * the definition if `asksDefinition`.
+ * Compiles the question whether rows of the tables have changed since their snapshots. The result has one row for each table, in
+ * the order of `asked`. Its columns are:
+ * - the snapshot of the statement;
+ * - the table's state, see `stateOf`;
+ * - the first transaction whose change lines are kept;
+ * - whether rows of the table have changed;
+ * - if `asksDefinition`: the table's definition, see `definitionOf`.
  */
 export function compileJointQuestion(asked: readonly AskedTable[], asksDefinition: boolean): Statement {
   return { text: asksDefinition ? WITH_DEFINITION : WITHOUT_DEFINITION, values: valuesOf(asked) }
@@ -92,10 +96,17 @@ function compileQuestionText(asksDefinition: boolean): string {
 }
 
 /**
- * Compiles a read of changed rows of the first `read` tables, as they are now, in one snapshot. Columns: snapshot, state,
- * transaction from which change lines are kept, number of the table, whether too many rows have changed, id, and then the columns
- * of each table that is read, table after table. The columns of a table are null if the row was deleted or belongs to another
- * table. For a table that is not read, there are only the ids of changed rows. A table without changes has one row without an id.
+ * Compiles a read of the ids of changed rows of all tables in `asked`, in one snapshot. Of the first `read` tables, the changed
+ * rows themselves are read, too. The result has a row for each changed row, and one row without an id for a table without changes
+ * or with too many. Its columns are:
+ * - the snapshot of the statement;
+ * - the table's state, see `stateOf`;
+ * - the first transaction whose change lines are kept;
+ * - the number of the table in `asked`, from 1;
+ * - whether too many rows of the table have changed;
+ * - the id of the changed row;
+ * - the columns of each of the first `read` tables, table after table. They are null if the row was deleted or belongs to another
+ *   table.
  */
 export function compileJointRows(asked: readonly AskedTable[], read: number): Statement {
   const { rows, params } = askedTables(asked)

@@ -66,8 +66,8 @@ export class Cursors {
 }
 
 /**
- * Returns a text that identifies a list, and is signed together with the cursor. It ends with its only line break, so that the
- * cursor's beginning is unambiguous.
+ * Returns a text that identifies a list. A cursor's signature is computed from this text and the encoded position after it. The
+ * only line break of the text is at its end, so it is unambiguous where the position begins.
  */
 function scopeOf(view: View, { filters, sorts, may }: List): string {
   // The filters of rights are left out, because their values can contain the current time. The texts of the rights stand for

@@ -6,8 +6,8 @@ import { equality, union } from './operators.ts'
 export type { Filter } from './entity.ts'
 
 /**
- * Returns the property of the entity itself: for a related property, the reference with which its path begins; any other property
- * as it is.
+ * Returns the entity's own property: for a property at the end of a path, the reference with which the path begins; for any other
+ * property, the property itself.
  */
 export function ownProperty(property: Property): Property {
   return property.related?.reference ?? property
@@ -24,7 +24,7 @@ export function ownProperties(filter: Filter): Property[] {
   return withoutUnions([filter]).map(({ property }) => ownProperty(property))
 }
 
-/** Returns whether a filter depends on rows other than the compared row: rows along a path, or the chain of `[under]`. */
+/** Returns whether a filter needs more rows than the row that it tests: the rows along a path, or the chain of `[under]`. */
 export function isOfOtherRows({ property, operator, either }: Filter): boolean {
   if (either) return either.some((filters) => filters.some(isOfOtherRows))
   return property.related !== null || operator.isChain
@@ -64,7 +64,10 @@ export function identify({ property, operator, value, either }: Filter): unknown
 /** Returns a filter that no row matches: ids begin with 1. */
 export const noRow = memoize(({ id }: Entity): Filter => ({ property: id, operator: equality, value: '0' }))
 
-/** Returns the entities, each once, whose rows these filters and properties need in addition to the compared row. */
+/**
+ * Returns the entities to which the paths and chains of `filters` and `properties` lead, each entity once. The filters of the
+ * views along a path or a chain may have paths and chains, too: these are followed as well.
+ */
 export function otherEntities(filters: readonly Filter[], properties: readonly Property[]): Entity[] {
   const found = new Set<Entity>()
   const add = (view: View) => {
@@ -88,7 +91,8 @@ export function otherEntities(filters: readonly Filter[], properties: readonly P
 }
 
 /**
- * Returns whether a filter matches rows without a value. If so, a filter by a path also matches rows whose reference is empty.
+ * Returns whether a filter matches rows in which its property has no value. If the property is at the end of a path, such a
+ * filter also matches rows whose reference is empty.
  */
 export function matchesNone({ operator, value, anyOf }: Filter): boolean {
   if (anyOf) return anyOf.includes(null)

@@ -20,7 +20,7 @@ interface Limit {
   readonly isResumable: boolean
 }
 
-/** Limit on streams of lists. D55 */
+/** Limit on responses that stream all rows of a list. D55 */
 export const STREAMS: Limit = {
   max: 16,
   perKeyMax: 4,
@@ -29,9 +29,9 @@ export const STREAMS: Limit = {
   bytesMax: Infinity,
   isResumable: false,
 }
-/** Limit on streams of summaries. Each stream holds all its groups until its end. D76 */
+/** Limit on responses that stream a summary. Each holds all groups of the summary until its end. D76 */
 export const SUMMARIES: Limit = { ...STREAMS, max: 4, perKeyMax: 2, nounPlural: 'streams of summaries', bytesMax: 128 * 2 ** 20 }
-/** Limit on streams of the change feed. They stay open, so they do not count as streams of lists. D62 */
+/** Limit on responses that stream the change feed. They stay open, so they do not count toward `STREAMS`. D62 */
 export const FOLLOWERS: Limit = { ...STREAMS, max: 64, perKeyMax: 8, isResumable: true }
 /** Limit on bodies of several rows. A body may have up to 2 MiB. D59 */
 export const BODIES: Limit = { ...STREAMS, max: 8, nounPlural: 'bodies of several rows', remedy: '' }

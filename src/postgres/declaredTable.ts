@@ -132,8 +132,9 @@ class Declaration {
   }
 
   /**
-   * Returns the generated column that rows of other tables copy. It is a text that is never null, because foreign keys do not
-   * compare nulls.
+   * Returns the generated column from which referring rows copy the property. Their foreign key refers to the id and to this
+   * column. PostgreSQL does not check a foreign key that has a null, so this column is never null: it has '' for a null of the
+   * property, and `=` before each value.
    */
   private sourceColumn(property: Property): DeclaredColumn {
     return this.made(keyColumnOf(property.column), 'text not null', `coalesce('=' || ${this.value(property)}, '')`, property)

@@ -95,7 +95,7 @@ function one(value: number): Sample[] {
 
 /**
  * Returns resident memory and open descriptors of a process on Linux, see proc(5). Returns an empty array if the process has
- * ended, or on other systems.
+ * ended, or if the system is not Linux.
  */
 function processUse(process: string, pid: number | 'self') {
   try {
@@ -138,10 +138,12 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 }
 
 /**
- * Returns whether a request looks like DNS rebinding: to read the metrics, a web page makes its own host name point to this
- * server. The browser then sends no `Origin`, but always Accept-Language, which programs that scrape metrics do not send.
- * Programs in Node send Accept-Language, too, but together with Sec-Fetch-Mode. A browser does not send Sec-Fetch-Mode over HTTP
- * to such a host name.
+ * Returns whether a request looks like DNS rebinding: a web page makes its own host name point to this server, to read the
+ * metrics. Returns true if the host is neither an IP address nor `localhost`, and the request has Accept-Language, but not
+ * Sec-Fetch-Mode.
+ *
+ * Browsers always send Accept-Language. They send no Sec-Fetch-Mode over HTTP to such a host. Programs that scrape metrics send
+ * no Accept-Language, except programs in Node, which send both headers.
  */
 function isRebound({ url, headers }: Request): boolean {
   const { hostname } = new URL(url, 'http://admin')

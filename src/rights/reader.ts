@@ -16,7 +16,7 @@ import { parseRight, RightError } from './grammar.ts'
  */
 const KEPT_MAX = 10_000
 
-/** Blocks `key <name>` of the roles file. */
+/** The blocks `key <name>` of the roles file. A block has the rights of the API keys that name it. */
 export interface KeyBlocks {
   /** Returns the rights of a block as they are now; null if the file has no block of this name. */
   rightsOfKey(name: string): GrantedRights | null

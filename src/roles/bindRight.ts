@@ -38,7 +38,9 @@ function faultOfPresets(presets: readonly Filter[]): string | null {
   return presets.map(presetFault).find((fault) => fault !== null) ?? contradictionOf(presets)
 }
 
-/** Returns the bound filters. In place of filters by `{today}` and `{now}`, it returns the open filters. */
+/**
+ * Returns `bound`, but with the variables `{today}` and `{now}` instead of their values. `open`: the same filters before binding.
+ */
 function withTimesOpen(open: readonly Filter[], bound: readonly Filter[]): readonly Filter[] {
   return open.map((filter, index) => (isTime(filter) ? filter : (bound[index] as Filter)))
 }

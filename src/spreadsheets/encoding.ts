@@ -44,7 +44,10 @@ export class EncodingFinder {
 /** Encodings to propose if decoding as windows-1252 gives words that no language has. */
 const OTHERS = ['windows-1250', 'macintosh', 'windows-1251', 'windows-1253', 'iso-8859-2'] as const
 
-/** Matches words with a sign within them, with a capital letter after a small one, or with four accented letters in a row. */
+/**
+ * Matches words that were probably decoded with a wrong encoding. Such a word has, for example, a sign between two letters, an
+ * accented capital letter after a small letter, or four accented letters in a row.
+ */
 const DOUBTFUL =
   /\p{Letter}[¡-©«-³µ¶¸-»¼-¿×÷†‡‰™ƒˆ˜€]+\p{Letter}|\p{Letter}{3}[³¹¿]|[£¥¯]\p{Ll}|\p{Ll}[À-ÞŠŒŽŸ]|Ÿ\p{Ll}|[À-ÿ]{4}/u
 const OF_ONE_SCRIPT = /^(?:[\p{Script=Latin}]+|[\p{Script=Cyrillic}]+|[\p{Script=Greek}]+)$/u

@@ -4,7 +4,7 @@ import { readParts, unescapeControls, type Workbook, WorkbookFault } from './wor
 
 /** Maximum number of rows of a sheet that have cells. */
 const ROWS_MAX = 200_000
-/** Maximum number of columns of a sheet. */
+/** Maximum number of columns of a sheet. A sheet with a value in a later column is refused. */
 export const COLUMNS_MAX = 1_000
 /** Maximum number of cells of a sheet; the format allows 17 billion. */
 const CELLS_MAX = 4_000_000

@@ -113,7 +113,7 @@ function Facts({ resource, row }: { readonly resource: Resource; readonly row: R
   )
 }
 
-/** Leaves out a reference if a name copied through it is shown, too. */
+/** Leaves out a reference if `properties` also has a name that is copied from the referred row. */
 function withoutNamedIds(properties: readonly Property[]): readonly Property[] {
   return properties.filter(({ name }) => !properties.some(({ copiedThrough }) => copiedThrough === name))
 }

@@ -25,9 +25,9 @@ export interface FormField {
   readonly kind: Kind
   /** Suggested values: all values of a `oneOf`, the values that a right allows, or examples of a text. */
   readonly values: readonly string[]
-  /** True if the property can have only these values. */
+  /** True if the property can have only the values in `values`. */
   readonly isListed: boolean
-  /** Maximum number of characters; null: the document names no maximum. */
+  /** Maximum number of characters; null: the OpenAPI document names no maximum. */
   readonly lengthMax: number | null
   /** True for a number that may be less than 0. */
   readonly isSigned: boolean
@@ -48,8 +48,8 @@ export interface WriteRight {
   /** Conditions that the row must meet before an update or a deletion, or after a create. */
   readonly conditions: readonly Condition[]
   /**
-   * Conditions that the row must meet after an update. Properties that these conditions do not name must meet `conditions` after
-   * the update, too. Null: all properties must still meet `conditions`.
+   * Conditions that the row must meet after an update. They replace `conditions` on the same properties. All other `conditions`
+   * must still be met after the update. Null: all `conditions` must still be met.
    */
   readonly becomes: readonly Condition[] | null
 }
