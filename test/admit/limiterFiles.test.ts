@@ -107,7 +107,7 @@ describe('D99: the table of persons', () => {
 })
 
 describe('the table of a key with its own limits', () => {
-  test('has room for one key and its limits, and is shared by keys of one name only', () => {
+  test('has a single entry, which keys of the same name share; a key of another name has another table', () => {
     const records = [keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('a', '20/1m'), keyOf('plain', null)]
     const { own: paths } = ensure(start(), ...records)
     expect([...paths.keys()]).toEqual(['a\n20/1m', 'b\n20/1m'])
@@ -140,7 +140,7 @@ describe('the table of a key with its own limits', () => {
     expect(own()).toHaveLength(1)
   })
 
-  test('is kept after a restart until the keys are known; a file that is no table is never deleted', () => {
+  test('is kept after a restart until the keys are known; the file "lock" is never deleted', () => {
     writeFileSync(join(folder.path, 'own-left'), 'x')
     writeFileSync(join(folder.path, 'lock'), '')
     const files = start()

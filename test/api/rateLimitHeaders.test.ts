@@ -159,7 +159,7 @@ describe('8 Rate limit headers', () => {
   })
 
   test.each(notCounted)(
-    'D35, D37: a request to %s (%d) has no rate limit headers, and is not counted',
+    'D35, D37: the answer to %s is %d without rate limit headers, and the request is not counted',
     async (_, status, ask, keyId = asKey) => {
       const before = await look(keyId)
       const { status: got, headers } = await ask(keyId)

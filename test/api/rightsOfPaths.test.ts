@@ -146,7 +146,7 @@ describe.each(['0', '64'])('requests with paths, with MEMORY_MB=%s', (MEMORY_MB)
     expect(lines.text.trimEnd().split('\n')).toHaveLength(2)
   })
 
-  test('D92: groups by a copied name have its reference only where the key may read it', async () => {
+  test('D92: groups by a copied name have the id of the named row only if the key may read the reference to this row', async () => {
     const members = async (key: KeyName, groupBy: string) =>
       Object.keys((await send(key, `GET /Absences/Summary?groupBy=${groupBy}`)).body[0])
     expect(await members('nameless', 'Employee')).toEqual(['employee', 'employeeId', 'count'])
@@ -313,7 +313,7 @@ describe('rights whose filters have a path', () => {
     expect((await send('partner', 'DELETE /Absences/3')).status).toBe(204)
   })
 
-  test('a row without a reference has no value, so a right to "no value" admits it', async () => {
+  test('a right with a filter like EmployeeId.Department= (no value) also admits a row without a reference', async () => {
     for (const [EmployeeId, status] of [
       [null, 201],
       [5, 201],

@@ -134,7 +134,7 @@ test('a rename of a row outside of the key’s right is 403 without a wait for t
 })
 
 test.each([true, false])(
-  'a long rename waits for a transaction that moves its row out of the key’s right, and is 403 if that commits: %p',
+  'a long rename waits for a transaction that moves the row out of the key’s right, and is 403 if that transaction commits: %p',
   async (commits) => {
     await server.sql`insert into employee (company_id, company_key) select 1, '=One' from generate_series(1, ${COPIES_MAX + 1})`
     const disable = (sql: postgres.TransactionSql) => sql`update company set enabled = false where id = 1`
@@ -187,7 +187,7 @@ describe('concurrent updates', () => {
   })
 })
 
-test('no write changes a row that is outside of its right at the moment of the write, however rows are moved', async () => {
+test('no write changes a row that is outside of the key’s right at the moment of the write, however rows are moved', async () => {
   // The trigger sees each row as it is when it is written, and by which key.
   await server.sql.unsafe(`
     create table stray (write text, company bigint, key text);

@@ -48,18 +48,18 @@ describe('D97: tokens of a real provider', () => {
     expect(outcome(await rightsOf(server, idToken))[2]).toContain('for another audience')
   })
 
-  test('keys are still accepted by a server that accepts tokens', async () => {
+  test('API keys are still accepted by a server that accepts tokens', async () => {
     expect((await server.get('/Companies')).status).toBe(200)
     expect(outcome(await server.get('/Companies', { authorization: 'ApiKey wrong' }))).toEqual([401, BOTH, NEEDED])
   })
 
-  test('a new key of the provider is read when the first token has it', async () => {
+  test('a new signing key of the provider is read when the first token that it has signed arrives', async () => {
     await issuer.rotateKeys()
     const token = await issuer.tokenFor({ email: 'ann@example.com' })
     expect((await rightsOf(server, token)).status).toBe(200)
   })
 
-  test('/openapi.json describes both schemes, and accepts a token like a key', async () => {
+  test('/openapi.json describes both schemes, and accepts a token like an API key', async () => {
     const { body, headers } = await server.get('/openapi.json', { authorization: '' })
     expect(body.security).toEqual([{ ApiKey: [] }, { Bearer: [] }])
     expect(body.components.securitySchemes.Bearer).toMatchObject({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' })
@@ -152,7 +152,7 @@ describe('D97: the header Authorization', () => {
     },
   )
 
-  test('a server without OIDC_ISSUER answers a token with the 401 of a server that only knows keys', async () => {
+  test('a server without OIDC_ISSUER answers a token with the 401 of a server that only knows API keys', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer()
     const answer = await server.get('/Companies', bearer(issuer.token()))
@@ -170,7 +170,7 @@ interface Made {
 }
 
 describe('D98: an issuer that is away', () => {
-  test('before its keys were read: a token is 503 and charges nothing, while keys and open pages are answered', async () => {
+  test('before its signing keys were read: a token is 503 and not charged, while API keys and pages for everybody are answered', async () => {
     const issuer = startPlainIssuer()
     issuer.onKeys = () => new Response(null, { status: 502 })
     const environment = { ...issuer.settings, RATE_LIMITS_ANONYMOUS: '9/1h' }
@@ -188,7 +188,7 @@ describe('D98: an issuer that is away', () => {
     expect(remaining(await server.get('/', bearer(token)))).toBe('200 7')
   })
 
-  test('after its keys were read: new tokens that these keys have signed are accepted', async () => {
+  test('after its signing keys were read: new tokens that these keys have signed are accepted', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer({ environment: issuer.settings })
     expect((await rightsOf(server, issuer.token())).status).toBe(200)
@@ -196,7 +196,7 @@ describe('D98: an issuer that is away', () => {
     expect((await rightsOf(server, issuer.token({ sub: 'ben' }))).status).toBe(200)
   })
 
-  test('thousands of tokens with unknown keys are 401, then 429, and the keys of the issuer are requested once', async () => {
+  test('thousands of tokens with unknown signing keys are 401, then 429, and the signing keys are requested once', async () => {
     const issuer = startPlainIssuer()
     const server = await startServer({ environment: { ...issuer.settings, RATE_LIMITS_ANONYMOUS: '1000/1h' } })
     await rightsOf(server, issuer.token())
@@ -234,7 +234,7 @@ describe('D99: limits', () => {
     expect(remaining(await server.get('/', { authorization: '' }))).toBe('200 4')
   })
 
-  test('a bad token is charged to its address, and to no person', async () => {
+  test('a bad token is charged to the address that sends it, and to no person', async () => {
     const { issuer, server } = await limited()
     expect(remaining(await rightsOf(server, issuer.token()))).toBe('200 8')
     const bad = [issuer.token({ exp: 1 }), issuer.token({}, {}, makeSigningKey()), 'x', KEY]
@@ -256,7 +256,7 @@ describe('D99: limits', () => {
     expect(remaining(await rightsOf(server, known))).toBe('200 7')
   })
 
-  test('of many concurrent requests with bad tokens, as many as the limit of their address are 401, and the rest are 429', async () => {
+  test('concurrent requests with bad tokens are 401 up to the limit of their address; the rest are 429', async () => {
     const { issuer, server } = await limited()
     await rightsOf(server, issuer.token())
     const forged = Array.from({ length: 40 }, (_, index) => issuer.token({ sub: `person ${index}` }, {}, makeSigningKey()))
@@ -264,7 +264,7 @@ describe('D99: limits', () => {
     expect([401, 429].map((status) => answers.filter((one) => one.status === status).length)).toEqual([5, 35])
   })
 
-  test('a key and a person never share limits', async () => {
+  test('an API key and a person never share limits', async () => {
     const { issuer, server } = await limited()
     const key = makeKey()
     await server.replaceKeys([key.record])

@@ -293,7 +293,7 @@ describe('D116: rights to rows that are found by a property', () => {
     expect((await rowOf(1)).jobTitle).toBe('Clerk')
   })
 
-  test('a row that the key may not read is not found, so that its number can be created again', async () => {
+  test('a stored row that the key may not read is not found: a new row with the same EmployeeNumber is created', async () => {
     const { status, body } = await as('partner', [{ EmployeeNumber: 'E3', JobTitle: 'x' }])
     expect([status, resultsOf(body)]).toEqual([200, ['created 4']])
     expect((await rowOf(3)).jobTitle).toBe(null)

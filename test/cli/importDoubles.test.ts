@@ -111,7 +111,7 @@ describe('roster import --match', () => {
     expect(await numbers()).toEqual(['E001', 'Öz 7', 'E2', 'e1', 'oz7', 'E9'])
   })
 
-  test('with --no-create changes the matching rows, and names the lines that match no row', async () => {
+  test('with --no-create, only changes the matching rows, and names the lines that match no row', async () => {
     const { code, stdout } = await importOf('employees', fileOf(csv), '--match', 'EmployeeNumber', '--no-create')
     expect([code, stdout]).toEqual([
       0,

@@ -194,7 +194,7 @@ describe('an import of a file with faults', () => {
     )
   })
 
-  test('refuses --column *= with a property after it, since * means all other columns', async () => {
+  test('refuses --column "*=Title", because "*=" can only leave out all other columns', async () => {
     const { stderr } = await importOf('employees', fileOf('lastName\nA\n'), '--column', '*=Title')
     expect(stderr).toContain('--column: * is all other columns: *= leaves them out.')
   })

@@ -253,7 +253,7 @@ describe('the URL of the server for roster import and export', () => {
   })
 })
 
-test('a CSV of export --locale de has semicolons and decimal commas, and can be imported', async () => {
+test('a CSV of export --locale "de" has semicolons and decimal commas, and can be imported', async () => {
   await server.post('/Absences', [{ period: { days: 2.5 }, reason: 'a;b,c' }, { reason: '' }])
   const { stdout } = await roster(['export', 'absences', '--locale', 'de', '--fields', 'Reason,Period.Days'])
   expect(stdout).toBe('reason;period.days\r\n"a;b,c";2,50000000\r\n"";\r\n')

@@ -186,7 +186,7 @@ describe('keys in an external database', () => {
       expect(row?.revoked).toBeNull()
     })
 
-    test('--overlap 0 ends the old key immediately, and --json prints both keys', async () => {
+    test('--overlap "0" ends the old key immediately, and --json prints both keys', async () => {
       const old = lastLine((await create('ci')).stdout)
       const { stdout } = await keys('rotate', '--name', 'ci', '--overlap', '0', '--json')
       const value = JSON.parse(stdout)

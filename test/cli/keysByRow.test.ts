@@ -47,7 +47,7 @@ describe('keys create --right', () => {
     for (const value of [listed, rotated, changed]) expect([value.rights, value.addresses]).toEqual([rights, undefined])
   })
 
-  test('--expires 14d lets the key expire after 14 days', async () => {
+  test('--expires "14d" makes a key valid for 14 days', async () => {
     const { stdout } = await create('payroll', '--rights', '*:read', '--expires', '14d')
     expect(stdout).toMatch(
       /^Made the key "payroll" \(\w{10}\), valid until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, with the rights \*:read\.\n/,
@@ -56,7 +56,7 @@ describe('keys create --right', () => {
     expect(row?.lifetime).toMatch(/^14 days|^336:0\d/)
   })
 
-  test('--expires never creates a key that does not expire', async () => {
+  test('--expires "never" makes a key valid without an end time', async () => {
     expect(await create('payroll', '--rights', '*:read', '--expires', 'never')).toMatchObject({ code: 0, stderr: '' })
     expect((await sql`select ends from api_key`).map(({ ends }) => ends)).toEqual([null])
   })
@@ -98,7 +98,7 @@ describe('keys change', () => {
     expect(await stored()).toEqual([row, row])
   })
 
-  test('changes a key to rights in the form of --rights, to the limits of the server, and to no end time', async () => {
+  test('gives a key rights in the form of --rights, the limits of the server, and no end time', async () => {
     await create('payroll', '--right', PAYROLL, '--limits', '9/1m', '--expires', '1d')
     const { stdout, stderr } = await keys(
       'change',
@@ -202,7 +202,7 @@ describe('keys try', () => {
     expect(await stored()).toEqual([])
   })
 
-  test('D95: refuses a request by a related property that the key may not read, but not a right with such a filter', async () => {
+  test('D95: refuses a request for a related property that the key may not read; a filter of its right may use one', async () => {
     const narrow = ['--right', 'read Absences?employeeId.knownAs=Ann&fields=Id,EmployeeId']
     const path = '/Absences?fields=EmployeeId.DisplayName'
     expect((await keys('try', ...narrow, path)).stdout).toBe(

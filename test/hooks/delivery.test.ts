@@ -20,7 +20,7 @@ afterAll(() => receiver.stop())
 const post = (url: string, more: Partial<DeliveryOptions> = {}, signal = never) =>
   deliver({ url, secret: makeSecret() }, message, signal, { ...options, ...more })
 
-test('a delivery connects to the checked address under the name, without a second lookup', async () => {
+test('a delivery looks the host name up once, connects to the checked address, and sends the name as its Host', async () => {
   let asked = 0
   const resolve = async () => [asked++ === 0 ? '127.0.0.1' : '127.0.0.2']
   const url = `http://${NAME}:${receiver.port}/hook?secret=1`
@@ -93,7 +93,7 @@ test('a delivery with an endless answer succeeds by its status, and closes the c
   endless.server.close()
 })
 
-test('a delivery to an unreachable receiver, or to one that is no HTTP server, fails with a status without the URL', async () => {
+test('a delivery to an unreachable receiver, or to one that is no HTTP server, fails, and its status does not contain the URL', async () => {
   const broken = await listen((socket) => socket.end('nothing\r\n\r\n'))
   const { status } = await post(`${broken.url}?token=secret`)
   expect(status).toMatch(/^failed/)
@@ -105,7 +105,7 @@ test('a delivery to an unreachable receiver, or to one that is no HTTP server, f
   })
 })
 
-test('a delivery needs a certificate for the name, although it connects to an address', async () => {
+test('a delivery requires a certificate for the host name of its URL, although it connects to an IP address', async () => {
   if (!hasOpenssl) return leaveOut('CI_REQUIRES_NGINX', 'there is no openssl')
   const files = makeCertificate(`DNS:${NAME}`)
   const ca = await Bun.file(files.certificate).text()

@@ -162,7 +162,7 @@ test('a sender does not save the position of a hook after another sender has tak
   expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(receiver.deliveries[1]?.headers.get('webhook-id') ?? '')
 })
 
-test('a sender that stops saves its position after events to which the hook does not subscribe', async () => {
+test('events to which a hook does not subscribe move its position; a sender that stops saves this position', async () => {
   const { id: hook } = await add(receive().url, 'Companies:delete')
   const positionOf = async () => BigInt((await sql`select position from hook where id = ${hook}`)[0]?.position)
   const before = await positionOf()
@@ -332,7 +332,7 @@ test('a hook with rights posts only visible properties, and no update of hidden 
   expect(changes.map(({ changed }: Json) => changed)).toEqual([['Name'], ['Name', 'Enabled'], []])
 })
 
-test('--skip of a hook with rights skips the first change that the hook shows', async () => {
+test('resuming a hook with --skip skips the first change that the rights of the hook show', async () => {
   const rights = 'read Companies?fields=Id,Enabled'
   const hook = await store.add({ url: 'https://example.com/', secret: makeSecret(), events: ['Companies:update'], rights })
   const id = await company('Skipped')

@@ -259,7 +259,7 @@ test.each([[[]], [['']], [['=x']], [['<5']], [['a', 'a']], [["it's"]], [['a\nb']
   },
 )
 
-test('a number as long as a body is refused without slow matching of its digits', () => {
+test('a number of a million digits is refused in a short time', () => {
   const source = `1${'0'.repeat(1_000_000)}1`
   expect(() => decimal.parseJson(number(source))).toThrow(Mismatch)
   expect(() => decimal.parseFilter(source)).toThrow(Mismatch)
@@ -282,7 +282,7 @@ describe('kinds compared with PostgreSQL', () => {
   })
 })
 
-test('the JSON Schema of a kind accepts a value that the kind writes, and refuses a wrong one and null', () => {
+test('the JSON Schema of a kind accepts a value that the kind writes, and refuses null and a wrong value', () => {
   for (const [kind, text, wrong] of [
     [textKind(200), 'x', 1],
     [booleanKind, 't', null],

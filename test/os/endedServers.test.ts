@@ -90,7 +90,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(false) // nothing is left to free
     })
 
-    test('lasts until a server starts again, which allocates all its space and finds its counts', () => {
+    test('lasts until the server starts again; the server then allocates all space of its file, and finds its counts', () => {
       const path = leave()
       expect(isFreed(path)).toBe(true)
       const file = new RegionFile(join(path, 'keys'), 'shape', WORDS)
@@ -99,7 +99,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       file.close()
     })
 
-    test('leaves out a running server, which it recognizes by its lock', async () => {
+    test('leaves out a running server, recognized by the lock that the server holds', async () => {
       const path = leave()
       await process(`tryLock('${join(path, 'lock')}')`)
       expect(isFreed(path)).toBe(false)
@@ -108,7 +108,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
       expect(isFreed(path)).toBe(true)
     })
 
-    test('leaves out a server whose worker still runs, which it recognizes by the mapped file', async () => {
+    test('leaves out a server whose worker still runs, recognized by the file that the worker maps', async () => {
       const path = leave()
       await process(`openRegion('${join(path, 'keys')}')`)
       expect([isFreed(path), deleteEnded(base).servers]).toEqual([false, 0])
@@ -126,7 +126,7 @@ if (globalThis.process.platform === 'linux' && statfsSync(temporaryFolder().path
   })
 }
 
-describe('Memory that perhaps does not belong to an ended server of this user is kept:', () => {
+describe('Only memory that is certainly of an ended server of this user is freed or deleted. Kept are:', () => {
   const lockAt = (path: string) => join(path, 'lock')
   test.each<[string, (path: string) => void]>([
     ['no lock', (path) => rmSync(lockAt(path))],
@@ -143,7 +143,7 @@ describe('Memory that perhaps does not belong to an ended server of this user is
     expect([countEnded(base).servers, deleteEnded(base).servers, bytesOf(path) >= 4 * WORDS]).toEqual([0, 0, true])
   })
 
-  test('a folder with another name, a folder behind a symbolic link, and a file', () => {
+  test('a folder without the prefix of the servers’ folders, a folder behind a symbolic link, and a file', () => {
     const [other, target] = [leave('elsewhere-a'), leave('target')]
     symlinkSync(target, join(base, `${PREFIX}link`))
     writeFileSync(join(base, `${PREFIX}file`), 'x')
@@ -168,16 +168,18 @@ describe('Memory that perhaps does not belong to an ended server of this user is
 
   // Only root can make a folder another user's.
   for (const uid of globalThis.process.getuid?.() === 0 ? [65_534] : [])
-    test.each(['', 'owner', 'lock', 'keys'])(
-      'a folder of another user (""), or one that has a file of another user: "%s"',
-      (name) => {
-        const path = leave()
-        chownSync(join(path, name), uid, uid)
-        freeEnded(base)
-        deleteEnded(base)
-        expect(bytesOf(path) >= 4 * WORDS).toBe(true)
-      },
-    )
+    test.each([
+      ['a folder that', ''],
+      ['a folder whose file "owner"', 'owner'],
+      ['a folder whose file "lock"', 'lock'],
+      ['a folder whose file "keys"', 'keys'],
+    ])('%s belongs to another user', (_, name) => {
+      const path = leave()
+      chownSync(join(path, name), uid, uid)
+      freeEnded(base)
+      deleteEnded(base)
+      expect(bytesOf(path) >= 4 * WORDS).toBe(true)
+    })
 })
 
 test('deleting the memory of ended servers reports their number and bytes, and deletes everything', () => {

@@ -192,7 +192,7 @@ describe('shared memory of ended servers', () => {
     expect(existsSync(said)).toBe(false)
   })
 
-  test('is kept if it does not name its data folder, or if its folder is not named like ours', () => {
+  test('is kept if its folder has no file "owner", or a name without the prefix of the servers’ folders', () => {
     const { path } = take()
     const nameless = `${path}-nameless`
     const foreign = join(dirname(path), `elsewhere-${basename(path)}`)

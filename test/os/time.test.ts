@@ -56,7 +56,7 @@ describe('withDeadline', () => {
     expect(isMissed).toBe(false)
   })
 
-  test('returns or throws what onMiss does if the promise is late', async () => {
+  test('if the promise is late, returns the result of onMiss or throws its error', async () => {
     expect(await withDeadline(never, 5, () => 'missed')).toBe('missed')
     await expect(withDeadline(never, 5, late)).rejects.toThrow('late')
   })

@@ -17,7 +17,7 @@ test.each([
   expect(instantOf(local, zone)).toBe(instant)
 })
 
-test('A wall-clock time that clocks skip is moved later by the time that they skip', () => {
+test('A wall-clock time that clocks skip is moved later by the length of the skipped time', () => {
   expect(instantOf('2026-03-29T02:30', AMSTERDAM)).toBe('2026-03-29T01:30:00Z')
   expect(localOf('2026-03-29T01:30:00Z', AMSTERDAM)).toBe('2026-03-29T03:30:00')
   // Samoa had no 30 December 2011.
@@ -26,7 +26,7 @@ test('A wall-clock time that clocks skip is moved later by the time that they sk
   expect(localOf(instantOf('2026-03-29T00:00', 'Asia/Beirut') as string, 'Asia/Beirut')).toBe('2026-03-29T01:00:00')
 })
 
-test('A wall-clock time that clocks repeat is the first such instant, or the instant that the field had before', () => {
+test('A wall-clock time that clocks repeat means the first of its two instants, unless the field already had the second', () => {
   const [first, second] = ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z']
   expect([first, second].map((instant) => localOf(instant, AMSTERDAM))).toEqual(['2026-10-25T02:30:00', '2026-10-25T02:30:00'])
   expect(instantOf('2026-10-25T02:30', AMSTERDAM)).toBe(first)
@@ -41,7 +41,7 @@ test.each(['', 'infinity', '2026-13-01T00:00', '2026-01-01', '12026-01-01T00:00'
   },
 )
 
-test('A day that a month does not have is no wall-clock time', () => {
+test('A wall-clock time on a date that does not exist, such as 30 February, has no instant', () => {
   expect(instantOf('2026-02-30T00:00', AMSTERDAM)).toBeNull()
 })
 

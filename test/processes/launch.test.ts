@@ -79,15 +79,15 @@ test('the server and PostgreSQL end when the launcher is killed, also if its par
   await until(async () => !isAlive(postmaster) && !(await isServing(url)))
 })
 
-test.each([['', ['env']], ...(canBeFirst ? [[', as the first process of a container', FIRST] as [string, string[]]] : [])])(
-  'the launcher ends by the same signal, or with its exit code, when its program is killed%s',
-  async (_, around) => {
-    const path = join(folder.path, 'killed.ts')
-    writeFileSync(path, "process.kill(process.pid, 'SIGKILL')")
-    const { exitCode, signalCode } = Bun.spawnSync([...around, 'node', 'src/launch.mjs', path])
-    expect([exitCode, signalCode]).toContainEqual(around === FIRST ? 137 : 'SIGKILL')
-  },
-)
+test.each([
+  ['by the same signal', ['env']],
+  ...(canBeFirst ? [['with exit code 137 if it is the first process of a container', FIRST] as [string, string[]]] : []),
+])('a launcher whose program is killed ends %s', async (_, around) => {
+  const path = join(folder.path, 'killed.ts')
+  writeFileSync(path, "process.kill(process.pid, 'SIGKILL')")
+  const { exitCode, signalCode } = Bun.spawnSync([...around, 'node', 'src/launch.mjs', path])
+  expect([exitCode, signalCode]).toContainEqual(around === FIRST ? 137 : 'SIGKILL')
+})
 
 test('the launcher returns the exit code of its program', async () => {
   const program = run(LAUNCHER, { PORT: 'none' })
