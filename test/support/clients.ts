@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { connect as connectSafely } from 'node:tls'
+import { FINISH_MS } from '../../src/processes/messages.ts'
 
 export interface Load {
   good: number
@@ -40,6 +41,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
     if (isEnding) return
     let received = ''
     let isWaiting = false
+    let sentMs = 0
     let isDone = false
     let isConnected = false
     const socket =
@@ -65,6 +67,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       if (isDone) return
       if (isEnding) return leave(0)
       isWaiting = true
+      sentMs = performance.now()
       socket.write(request)
     }
     socket.on(protocol === 'https:' ? 'secureConnect' : 'connect', () => {
@@ -78,7 +81,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       if (head === -1 || received.length < head + 4 + length) return
       isWaiting = false
       if (received.startsWith('HTTP/1.1 200')) load.good++
-      else fail(received.slice(9, 12))
+      else fail(performance.now() - sentMs < FINISH_MS ? received.slice(9, 12) : `${received.slice(9, 12)} after a second`)
       const mustLeave = /^connection: close/im.test(received.slice(0, head))
       if (mustLeave) load.leaves++
       received = ''
