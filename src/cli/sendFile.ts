@@ -110,7 +110,7 @@ function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): 
   if (last === null && !first) return 'No row was imported.'
   const extent =
     last === null ? 'No row was imported' : `${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} imported, up to ${last}`
-  const following = first ? `but those of ${first.at} to ${unknown.at(-1)?.at} may have been` : 'and none behind'
+  const following = first ? `but those of ${first.at} to ${unknown.at(-1)?.at} may have been` : 'and none after it'
   return `${extent}, ${following}.\n${AGAIN}`
 }
 

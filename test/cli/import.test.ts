@@ -170,7 +170,7 @@ describe('roster import', () => {
     const { code, stderr } = await roster(words, { stdin: 'name\nA\nB\nC\nD\n"E\n' })
     expect(code).toBe(1)
     expect(stderr).toContain('roster: stdin, line 6: the quote that ends a text is missing.\n')
-    expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none behind.')
+    expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none after it.')
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
@@ -227,7 +227,7 @@ describe('roster import', () => {
     const { code, stderr } = await roster(words)
     expect(code).toBe(1)
     expect(stderr).toContain(`roster: ${path}, line 4: CompanyId names no Company: there is none with id 77.\n`)
-    expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none behind.')
+    expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none after it.')
     writeFileSync(path, csv.replace('77', ''))
     expect((await roster(words)).stdout).toBe('4 rows of Employees were created, 2 of them by an earlier run over this file.\n')
     expect((await server.sql`select from employee`).count).toBe(4)
