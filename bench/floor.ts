@@ -1,4 +1,4 @@
-// The floor `constant`, the cost of HTTP alone: a Bun.serve with constant answers. It reads the answers as JSON from stdin.
+// The floor `constant`, the cost of only HTTP: a Bun.serve with constant answers. It reads the answers as JSON from stdin.
 import { startAndWait } from './children.ts'
 import { fillDraws } from './load/requests.mjs'
 import type { Operation } from './operation.ts'

@@ -33,7 +33,7 @@ const ROWS = 1_000
 const SECONDS_MAX = 60
 /** Number of persons with known tokens: enough that none of them reaches a limit. */
 const KNOWN = 50
-/** The right follows from the token alone, and the answer has no rows: requests differ only in the caller. */
+/** The right follows only from the token, and the answer has no rows: requests differ only in the caller. */
 const RIGHT = 'read Absences'
 const ROLES = `role staff when {groups} has staff\n  ${RIGHT}\n`
 const PATH = '/Rights'

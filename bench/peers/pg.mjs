@@ -43,7 +43,7 @@ export const number = { type: 'number', nullable: true }
 export const PERIOD = { type: 'object', nullable: true, properties: { prefered: text, days: number, hours: number } }
 
 /**
- * Compiles two statements of a list. `page` reads a page with the total; `total` reads the total alone, because a page after the
+ * Compiles two statements of a list. `page` reads a page with the total; `total` reads only the total, because a page after the
  * last one has no rows. `columns`: columns by key, for filters and sorts; `selected`: text of the columns to read.
  */
 export function compilePage(table, columns, selected, list) {

@@ -46,8 +46,8 @@ const PORT = integer(0, 65535)
 const HOST = text('an address or a name', '^[0-9A-Za-z.:_-]{1,100}$')
 
 /**
- * Checks the address of an issuer. @throws RangeError if it cannot be parsed, or if it is http to another machine: anybody on the
- * network between the two machines could replace the issuer's keys
+ * Checks the address of an issuer. @throws RangeError if it cannot be parsed, or if it is http to another machine. Without TLS,
+ * an attacker on the network could replace the issuer's keys.
  */
 function checkIssuer(text: string): void {
   const { protocol, hostname } = URL.parse(text) ?? {}

@@ -22,7 +22,10 @@ export async function examineIssuer({ oidcIssuer: issuer, oidcClientId: clientId
   }
 }
 
-/** Makes the finding about signing in at /explore. `endpoints`: a text is the reason why nobody can sign in. */
+/**
+ * Returns the finding about sign-ins at /explore. `endpoints`: the issuer's addresses for a sign-in, or the reason why people
+ * cannot sign in.
+ */
 function signInOf(endpoints: SignInEndpoints | string): Finding {
   if (typeof endpoints === 'string')
     return fault('sign-in', `nobody can sign in at /explore: ${endpoints}; mend it at the issuer`)

@@ -116,8 +116,8 @@ export async function openCopy(transaction: postgres.TransactionSql, text: strin
 }
 
 /**
- * Lets the driver read its socket again after a COPY has ended. The driver pauses the socket when a stream is full, until the
- * stream is asked for more. Nobody asks a stream that has ended, so this function does.
+ * Lets the driver read its socket again after a COPY has ended. When a stream is full, the driver pauses the socket until the
+ * stream is read. A stream that has ended is not read any more, so this function reads it once.
  */
 export function resumeAfterCopy(stream: Readable): void {
   stream._read(0)

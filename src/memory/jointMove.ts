@@ -35,8 +35,8 @@ const VALUES = 6
 
 /**
  * Moves the copies to one snapshot, which is taken after this call. If a copy can no longer be kept current, it ends, and the
- * other copies are moved. Returns the copies that must be asked about alone, because too many of their rows have changed. Call it
- * only while no other call moves these copies. @throws errors of the statements; then no copy has moved
+ * other copies are moved. Returns the copies that each need a statement of their own, because too many of their rows have
+ * changed. Call it only while no other call moves these copies. @throws errors of the statements; then no copy has moved
  */
 export async function moveTogether(copies: readonly TableCopy[], reader: Reader): Promise<readonly TableCopy[]> {
   count(QUESTIONS)
@@ -59,7 +59,10 @@ export async function moveTogether(copies: readonly TableCopy[], reader: Reader)
   return []
 }
 
-/** Reads the changed rows of the copies in `changed`, and moves all copies. Returns the copies that must be asked about alone. */
+/**
+ * Reads the changed rows of the copies in `changed`, and moves all copies. Returns the copies that each need a statement of their
+ * own.
+ */
 async function moveByRows(
   copies: readonly TableCopy[],
   changed: readonly TableCopy[],

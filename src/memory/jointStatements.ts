@@ -15,7 +15,7 @@ export interface AskedTable {
 
 /**
  * Maximum number of changed rows, and of lines of `row_change`, that a joint question reads for one table. It is small, because
- * the lists of all tables of the question wait for the result. A table with more changes is asked about alone.
+ * the lists of all tables of the question wait for the result. A table with more changes gets a statement of its own.
  */
 export const JOINT_CHANGES_MAX = 500
 

@@ -187,7 +187,7 @@ export class QuestionQueue {
 
   private async askTogether(copies: readonly TableCopy[], demands: readonly Demand[]) {
     const sinceMs = performance.now()
-    // If a statement fails, each copy is asked about alone. Then only the copy that caused the fault ends or falls behind.
+    // If a statement fails, each copy gets a statement of its own. Then only the copy that caused the fault ends or falls behind.
     const left = await moveTogether(copies, this.jointQuestions).catch(() => null)
     for (const copy of copies) this.asked.delete(copy)
     for (const { group, copies: own, answer } of demands) {

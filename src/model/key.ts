@@ -11,8 +11,8 @@ export interface StoredRights {
 }
 
 /**
- * A key as it is stored in the database and sent to workers. Nobody can authenticate with this record: it has only a hash of the
- * key's text.
+ * A key as it is stored in the database and sent to workers. A reader of this record cannot send requests with the key, because
+ * the record has only a hash of the key's text.
  */
 export interface KeyRecord extends StoredRights {
   /** Public part of the key's text, by which the record is found: 10 letters and digits. */

@@ -1,5 +1,5 @@
-// The form for a write conflict. For each property it shows the earlier value, the reader's value, and the value of somebody
-// else.
+// The form for a write conflict, in which two people have changed the same properties. For each of these properties it shows the
+// earlier value, the reader's value, and the value that is stored now.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from './controls.tsx'
 import { formatDate } from './format.ts'

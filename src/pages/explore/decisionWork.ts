@@ -27,7 +27,7 @@ export type State =
   | { readonly kind: 'idle'; readonly message: string }
   | { readonly kind: 'sending' }
   | { readonly kind: 'waiting'; readonly problem: ReturnType<typeof inWordsOf>; again(): void }
-  /** Somebody else has changed the row meanwhile, but has not decided it: the reader is asked again. */
+  /** Another person has changed the row but has not decided it. The page asks the reader to confirm the decision. */
   | { readonly kind: 'changed'; readonly message: string; readonly decision: Decision; readonly now: Versioned }
 
 const IDLE: State = { kind: 'idle', message: '' }
